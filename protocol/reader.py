@@ -74,7 +74,7 @@ def frame_body(line: bytes) -> int | None:
 class LineReader:
     """Cuts one direction's byte stream into lines, frames and fragments.
 
-    Total time is linear in the bytes fed; memory is at most `MAX_LINE` plus one chunk.
+    Total time is linear in the bytes fed; what is held is at most one line of ``max_line`` bytes.
     """
 
     def __init__(self, frames: bool, max_line: int = MAX_LINE) -> None:
@@ -89,22 +89,21 @@ class LineReader:
         self._start()
 
     def _start(self) -> None:
-        self._held: list[bytes] = []
-        self._held_size = 0
+        # The bytes of the unfinished item. One buffer: pieces of a few bytes each would cost more.
+        self._held = bytearray()
         self._over_long = False
         # Bytes of a frame's body still to come; 0: only its newline is; None: reading a line.
         self._body_left: int | None = None
 
     def feed(self, data: bytes) -> list[RawItem]:
         """Take the next bytes; return what they completed, in order."""
-        data = bytes(data)
         items: list[RawItem] = []
         at, end = 0, len(data)
         while at < end:
             if self._body_left is not None:
-                at = self._feed_frame(data, at, items)
+                at = self._feed_frame(data, at, self._body_left, items)
                 continue
-            limit = at + self._max_line - self._held_size
+            limit = at + self._max_line - len(self._held)
             newline = data.find(b"\n", at, limit)
             if newline < 0:
                 self._hold(data[at:limit], items)
@@ -118,7 +117,7 @@ class LineReader:
                 items.append(Fragment(line))
                 self._over_long = False
             elif self._frames and (body := frame_body(line)) is not None:
-                self._held, self._held_size = [line], len(line)
+                self._held += line
                 self._body_left = body
             else:
                 items.append(line)
@@ -126,25 +125,23 @@ class LineReader:
 
     def finish(self) -> list[RawItem]:
         """End the stream: return what was left unfinished, and begin anew."""
-        rest = self._release(b"")
+        rest = bytes(self._held)
         self._start()
         return [Fragment(rest)] if rest else []
 
     def _hold(self, piece: bytes, items: list[RawItem]) -> None:
         """Keep a piece without a newline; a line that fills the limit with it is over-long."""
-        self._held.append(piece)
-        self._held_size += len(piece)
-        if self._held_size == self._max_line:
+        self._held += piece
+        if len(self._held) == self._max_line:
             items.append(Fragment(self._release(b"")))
             self._over_long = True
 
-    def _feed_frame(self, data: bytes, at: int, items: list[RawItem]) -> int:
+    def _feed_frame(self, data: bytes, at: int, left: int, items: list[RawItem]) -> int:
         """Take a frame's bytes from ``data[at:]``; return where the next item goes on."""
-        assert self._body_left is not None
-        if self._body_left:
-            piece = data[at : at + self._body_left]
-            self._held.append(piece)
-            self._body_left -= len(piece)
+        if left:
+            piece = data[at : at + left]
+            self._held += piece
+            self._body_left = left - len(piece)
             return at + len(piece)
         last = b"\n" if data[at] == _NEWLINE else b""
         self._body_left = None
@@ -152,8 +149,8 @@ class LineReader:
         return at + len(last)
 
     def _release(self, last: bytes) -> bytes:
-        """Join everything held and ``last``; nothing is held after it."""
-        self._held.append(last)
-        joined = b"".join(self._held)
-        self._held, self._held_size = [], 0
+        """Return everything held and ``last``; nothing is held after it."""
+        self._held += last
+        joined = bytes(self._held)
+        self._held.clear()
         return joined

@@ -12,8 +12,9 @@ TokenIds = npt.NDArray[np.int32]
 
 _COMMA = ord(",")
 _ZERO = ord("0")
+_NINE = ord("9")
+_BETWEEN_COMMA_AND_ZERO = (b"-", b".", b"/")
 _INT32_MAX = 2**31 - 1
-_MAX_DIGITS = 10
 _FIRST_BLOCK = 256
 _LAST_BLOCK = 65536
 
@@ -30,22 +31,11 @@ def parse_ids(text: bytes) -> TokenIds | None:
 
     Returns:
         The ids as a read-only int32 array of shape (tokens,), or None when the text is not
-        well formed: empty, an empty item, a byte that is no digit or comma, more than 10 digits,
-        an id beyond int32.
+        well formed: empty, an empty item, a byte that is no digit or comma, an id beyond int32.
     """
-    if not text:
+    if not _is_decimal_list(text):
         return None
-    data = np.frombuffer(text, dtype=np.uint8)
-    # uint8 arithmetic wraps, so everything below "0" lands above 9 as well.
-    not_digit = np.flatnonzero((data - np.uint8(_ZERO)) > 9)
-    if not bool((data[not_digit] == _COMMA).all()):
-        return None
-    bounds = np.empty(len(not_digit) + 2, dtype=np.int64)
-    bounds[0], bounds[-1] = -1, len(data)
-    bounds[1:-1] = not_digit
-    widths = np.diff(bounds) - 1
-    if int(widths.min()) < 1 or int(widths.max()) > _MAX_DIGITS:
-        return None
+    # As int64: numpy ends a longer number at the largest int64, so that it stays out of range.
     numbers = np.fromstring(text, dtype=np.int64, sep=",")
     if int(numbers.max()) > _INT32_MAX:
         return None
@@ -54,9 +44,43 @@ def parse_ids(text: bytes) -> TokenIds | None:
     return ids
 
 
+def _is_decimal_list(text: bytes) -> bool:
+    """Whether the text is digits with single commas between them (numpy's parser takes more)."""
+    if not text or text.startswith(b",") or text.endswith(b","):
+        return False
+    data = np.frombuffer(text, dtype=np.uint8)
+    if int(data.min()) < _COMMA or int(data.max()) > _NINE:
+        return False
+    if any(byte in text for byte in _BETWEEN_COMMA_AND_ZERO):
+        return False
+    commas = data == _COMMA
+    return not bool((commas[1:] & commas[:-1]).any())
+
+
 def format_ids(ids: TokenIds) -> bytes:
-    """Write ids as ``decimal,decimal,...``; the inverse of `parse_ids` (no ids: no bytes)."""
-    return ",".join(map(str, ids.tolist())).encode("ascii")
+    """Write ids (0 or more each) as ``decimal,decimal,...``; no ids: no bytes.
+
+    One row of digits an id, as wide as the largest, its leading zeros left out at the end.
+
+    Raises:
+        ValueError: an id is negative.
+    """
+    if not len(ids):
+        return b""
+    if int(ids.min()) < 0:
+        raise ValueError("a token id is never negative")
+    width = len(str(int(ids.max())))
+    rows = np.empty((len(ids), width + 1), dtype=np.uint8)
+    written = np.ones(rows.shape, dtype=np.bool_)
+    rest = ids
+    for column in range(width - 1, -1, -1):
+        if column < width - 1:
+            written[:, column] = rest > 0
+        tens = rest // 10
+        rows[:, column] = rest - tens * 10 + _ZERO
+        rest = tens
+    rows[:, width] = _COMMA
+    return rows[written][:-1].tobytes()
 
 
 def common_prefix(a: TokenIds, b: TokenIds) -> int:
