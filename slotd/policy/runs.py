@@ -15,6 +15,9 @@ from protocol.tokens import EMPTY, TokenIds
 Run = tuple[int, int]
 """First id, number of consecutive ids."""
 
+MAX_ID = 2**31 - 1
+"""The highest token id an array of ids can hold."""
+
 _BLOCK = 64
 
 

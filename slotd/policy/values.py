@@ -5,7 +5,6 @@ Not here: slots, and which histories count as blank (see `table`).
 """
 
 from bisect import bisect_right
-from itertools import pairwise
 
 from slotd.policy.settings import PolicySettings
 
@@ -22,11 +21,6 @@ PROTECTION_POINTS: tuple[tuple[int, float], ...] = (
 
 _LENGTHS = tuple(tokens for tokens, _ in PROTECTION_POINTS)
 _FULL_SCALE_S = PROTECTION_POINTS[-1][1]
-_SLOPES = tuple(
-    (high - low) / (longer - shorter)
-    for (shorter, low), (longer, high) in pairwise(PROTECTION_POINTS)
-)
-
 _EXPIRED_SHARE = 0.25
 """The part of the base value that is left when the protection ends."""
 
@@ -36,15 +30,15 @@ def ttl(tokens: int, settings: PolicySettings) -> float:
 
     Linear between `PROTECTION_POINTS`, constant outside them, times ttl_max_s / 120.
     """
-    segment = bisect_right(_LENGTHS, tokens) - 1
-    if segment < 0:
+    after = bisect_right(_LENGTHS, tokens)
+    if after == 0:
         seconds = PROTECTION_POINTS[0][1]
-    elif segment >= len(_SLOPES):
+    elif after == len(PROTECTION_POINTS):
         seconds = _FULL_SCALE_S
     else:
-        start, low = PROTECTION_POINTS[segment]
-        seconds = low + (tokens - start) * _SLOPES[segment]
-    return seconds * (settings.ttl_max_s / _FULL_SCALE_S)
+        (shorter, low), (longer, high) = PROTECTION_POINTS[after - 1 : after + 1]
+        seconds = low + (tokens - shorter) * (high - low) / (longer - shorter)
+    return seconds * settings.ttl_max_s / _FULL_SCALE_S
 
 
 def base(tokens: int) -> float:
