@@ -22,11 +22,11 @@ _BLOCK = 64
 
 
 def _with_ids(runs: Iterable[Run]) -> tuple[Run, ...]:
-    return tuple(run for run in runs if run[1])
+    return tuple([run for run in runs if run[1]])
 
 
 def _count(tokens: "Runs") -> int:
-    return sum(count for _, count in tokens.runs)
+    return sum([count for _, count in tokens.runs])
 
 
 @frozen
@@ -50,6 +50,8 @@ class Runs:
 
     def common_prefix(self, other: "Runs") -> int:
         """Return how many tokens both lists begin with in common."""
+        if not self.runs or not other.runs or self.runs[0][0] != other.runs[0][0]:
+            return 0  # most pairs: different conversations
         at = _equal_runs(self.runs, other.runs)
         shared = sum(count for _, count in self.runs[:at])
         mine, theirs = iter(self.runs[at:]), iter(other.runs[at:])

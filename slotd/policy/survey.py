@@ -133,28 +133,18 @@ def superseded(engine: EngineShape, slots: Sequence[SlotState], shared: _Shared)
     lowest slot number. The main session supersedes nothing.
     """
     held = [
-        number
+        (len(slot.tokens), slot.last_use, -number)
         for number, slot in enumerate(slots)
         if engine.slot_cache and slot.valid and not slot.images and len(slot.tokens)
     ]
+    held.sort()
+    # Only a history later in this order can supersede one: a longer, else a more recent one.
+    ranked = [-number for _, _, number in held]
     return frozenset(
         short
-        for short in held
-        if any(
-            _outranks(slots, long, short) and _begins(slots, shared, short, long)
-            for long in held
-            if long != short
-        )
+        for at, short in enumerate(ranked)
+        if any(_begins(slots, shared, short, long) for long in ranked[at + 1 :])
     )
-
-
-def _outranks(slots: Sequence[SlotState], one: int, other: int) -> bool:
-    """Tell whether slot `one`'s history supersedes slot `other`'s if it begins with all of it."""
-
-    def rank(number: int) -> tuple[int, float, int]:
-        return (len(slots[number].tokens), slots[number].last_use, -number)
-
-    return rank(one) > rank(other)
 
 
 def _begins(slots: Sequence[SlotState], shared: _Shared, short: int, long: int) -> bool:
