@@ -46,10 +46,8 @@ def checkpoint_match(table: Table, row: SlotRow) -> int:
     """
     if not row.checkpoints or not resumable(table, row):
         return 0
-    return max(
-        (length for length in row.checkpoints if length <= row.shared < table.request.prompt),
-        default=0,
-    )
+    longest = min(row.shared, table.request.prompt - 1)
+    return max((length for length in row.checkpoints if length <= longest), default=0)
 
 
 def main_match(table: Table) -> int:
