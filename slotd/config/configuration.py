@@ -1,0 +1,117 @@
+"""The values in force and where each came from.
+
+The command line is stronger than the environment, that stronger than the file, that stronger than
+the defaults. Every source is checked in full, also where a stronger one has another say: a mistake
+is better told early. An environment variable that is empty is one that is not set (that is how unit
+files and container tools unset one); a variable slotd does not know is somebody else's, as the
+engine has `STRATA_SLOT_*` names of its own.
+"""
+
+import os
+from collections.abc import Mapping
+from typing import TypeVar
+
+from attrs import field, frozen
+
+from slotd.config.errors import ConfigurationError
+from slotd.config.file import read_file
+from slotd.config.kinds import Value
+from slotd.config.options import OPTIONS, POLICY_NUMBERS, Option, option_named
+from slotd.policy.settings import PolicySettings, SettingError
+
+DEFAULT_FILE = "/etc/slotd/slotd.toml"
+"""Read when it is there and no other file is named."""
+FILE_VARIABLE = "SLOTD_CONFIG"
+"""The environment variable that names the configuration file."""
+
+T = TypeVar("T", bound=Value)
+
+
+@frozen
+class Setting:
+    """An option's value in force."""
+
+    option: Option[Value]
+    value: Value
+    origin: str
+    """`default`, `file PATH`, `environment NAME` or `command line`."""
+
+
+@frozen
+class Configuration:
+    """Every option's value in force."""
+
+    settings: Mapping[str, Setting]
+    """By full name, in the table's order."""
+
+    def __getitem__(self, option: Option[T]) -> T:
+        """Return the value of `option`."""
+        value: T = self.settings[option.name].value  # type: ignore[assignment]  # its kind made it
+        return value
+
+    def policy_settings(self) -> PolicySettings:
+        """Return the numbers of the policy as the policy takes them."""
+        return PolicySettings(**{option.key: self[option] for option in POLICY_NUMBERS})
+
+
+@frozen
+class Sources:
+    """Where settings are looked for; `load` can be called again later to take up changes."""
+
+    environment: Mapping[str, str] = field(factory=lambda: os.environ)
+    file: str | None = None
+    """The file the command line names."""
+    command_line: tuple[tuple[str, str], ...] = ()
+    """(name, text) of each value given there; the last of one name counts."""
+    default_file: str = DEFAULT_FILE
+
+    def load(self) -> Configuration:
+        """Read every source and return what is in force. Raises ConfigurationError."""
+        settings = {option.name: Setting(option, option.default, "default") for option in OPTIONS}
+        for setting in (*self._from_file(), *self._from_environment(), *self._from_command_line()):
+            settings[setting.option.name] = setting
+        return Configuration(settings)
+
+    def _from_file(self) -> list[Setting]:
+        named = (self.environment.get(FILE_VARIABLE) or None) if self.file is None else self.file
+        path = self.default_file if named is None else named
+        try:
+            values = read_file(path)
+        except FileNotFoundError:
+            if named is None:
+                return []
+            named_by = FILE_VARIABLE if self.file is None else "--config"
+            raise ConfigurationError(
+                f"{path}: no such configuration file: give {named_by} one that exists"
+            ) from None
+        return [Setting(option, value, f"file {path}") for option, value in values.items()]
+
+    def _from_environment(self) -> list[Setting]:
+        given = []
+        for option in OPTIONS:
+            variable = option.environment
+            text = self.environment.get(variable)
+            if not text:
+                continue
+            try:
+                value = option.kind.from_text(variable, text)
+            except SettingError as refusal:
+                raise ConfigurationError(f"environment: {refusal}") from None
+            given.append(Setting(option, value, f"environment {variable}"))
+        return given
+
+    def _from_command_line(self) -> list[Setting]:
+        given = []
+        for name, text in self.command_line:
+            option = option_named(name)
+            if option is None:
+                raise ConfigurationError(
+                    f"command line: unknown setting {name!r} (= {text!r}): "
+                    "'slotd config' lists the names"
+                )
+            try:
+                value = option.kind.from_text(option.key, text)
+            except SettingError as refusal:
+                raise ConfigurationError(f"command line: {refusal}") from None
+            given.append(Setting(option, value, "command line"))
+        return given

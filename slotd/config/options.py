@@ -1,0 +1,138 @@
+"""The table of options: every value slotd can be given, in one place.
+
+To add an option, add one `Option` here and put it into `OPTIONS`; the file, the environment,
+`--set` and `slotd config` then know it. Not here: reading those sources, and what options do.
+"""
+
+from typing import Generic
+
+from attrs import frozen
+
+from slotd.config.kinds import Choice, Flag, Kind, Path, PolicyNumber, Value, ValueType
+from slotd.policy.settings import DEFAULTS, ENVIRONMENT_NAMES
+
+
+@frozen
+class Option(Generic[ValueType]):
+    """One value slotd can be given."""
+
+    table: str
+    """The TOML table it stands in."""
+    key: str
+    """Its name there."""
+    environment: str
+    """The environment variable that sets it."""
+    kind: Kind[ValueType]
+    default: ValueType
+    doc: str
+    """What it does, in half a line."""
+
+    @property
+    def name(self) -> str:
+        """The full name, `table.key`."""
+        return f"{self.table}.{self.key}"
+
+
+_POLICY_DOCS = {
+    "ttl_max_s": "seconds of protection of a history of 262,144 tokens; scales the whole curve",
+    "expired_keep_score": "an expired history worth at least this is given up last",
+    "idle_value_zero_s": "seconds after its last use at which a history is worth nothing; 0: never",
+    "park_value_ratio": "how many times what it overwrites a park must be worth; 0: never over it",
+    "park_min_value": "a main session's history worth less is not parked",
+    "park_kept_share": "share of the main session's history that counts as kept already",
+    "sibling_share": "share in common that makes a history an older version; 0: no such rule",
+}
+
+POLICY_NUMBERS: tuple[Option[float], ...] = tuple(
+    Option("policy", name, ENVIRONMENT_NAMES[name], PolicyNumber(), DEFAULTS[name], doc)
+    for name, doc in _POLICY_DOCS.items()
+)
+
+ENGINE: Option[str | None] = Option(
+    "slotd",
+    "engine",
+    "SLOTD_ENGINE",
+    Path("the engine to start"),
+    None,
+    "the engine that slotd-engine starts: a path, or a name to look up in PATH",
+)
+POLICY = Option(
+    "slotd",
+    "policy",
+    "SLOTD_POLICY",
+    Choice(("retention", "off")),
+    "retention",
+    "who chooses slots and parks; off: nobody, lines pass as they are",
+)
+PARK = Option(
+    "slotd",
+    "park",
+    "SLOTD_PARK",
+    Choice(("auto", "native", "emulated", "off")),
+    "auto",
+    "how the main session's history is parked",
+)
+SLOT_KEY = Option(
+    "slotd",
+    "slot_key",
+    "SLOTD_SLOT_KEY",
+    Flag(),
+    True,
+    "write the chosen slot as the key slot=<n>, too",
+)
+KEEP_CLIENT_KEYS = Option(
+    "slotd",
+    "keep_client_keys",
+    "SLOTD_KEEP_CLIENT_KEYS",
+    Flag(),
+    False,
+    "keep a park= or slot= the client wrote itself",
+)
+LOG_FILE: Option[str | None] = Option(
+    "log",
+    "file",
+    "SLOTD_LOG_FILE",
+    Path("the file to append the log to"),
+    None,
+    "where the log goes; unset: standard error",
+)
+LOG_FORMAT = Option(
+    "log",
+    "format",
+    "SLOTD_LOG_FORMAT",
+    Choice(("auto", "json", "text")),
+    "auto",
+    "auto: text on a terminal, JSON lines elsewhere",
+)
+LOG_LEVEL = Option(
+    "log",
+    "level",
+    "SLOTD_LOG_LEVEL",
+    Choice(("debug", "info", "warning", "error")),
+    "info",
+    "the least level that is logged",
+)
+
+OPTIONS: tuple[Option[Value], ...] = (
+    *POLICY_NUMBERS,
+    ENGINE,
+    POLICY,
+    PARK,
+    SLOT_KEY,
+    KEEP_CLIENT_KEYS,
+    LOG_FILE,
+    LOG_FORMAT,
+    LOG_LEVEL,
+)
+
+_BY_NAME = {option.name: option for option in OPTIONS}
+_BY_NAME |= {option.key: option for option in POLICY_NUMBERS}
+_BY_NAME |= {option.environment: option for option in OPTIONS}
+
+
+def option_named(name: str) -> Option[Value] | None:
+    """Return the option called `name`, or None.
+
+    A name is `table.key`, the environment variable, or the bare key of a number of the policy.
+    """
+    return _BY_NAME.get(name)
