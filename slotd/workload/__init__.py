@@ -1,0 +1,1 @@
+"""Traffic to replay: its common form, readers of public traces, a generator of working days."""

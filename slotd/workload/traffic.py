@@ -71,7 +71,7 @@ class Traffic:
 
 
 def thin(traffic: Traffic, share: float, seed: int) -> Traffic:
-    """The traffic of a random share of its conversations (0 < share <= 1), by `seed`.
+    """Keep a random share of the conversations (0 < share <= 1), by `seed`.
 
     Conversations stay whole: taking single requests away would cut every chain of turns.  The
     number kept is the share of all of them, rounded, and at least one.
@@ -90,12 +90,12 @@ def thin(traffic: Traffic, share: float, seed: int) -> Traffic:
 
 
 def between(traffic: Traffic, start: float, end: float) -> Traffic:
-    """The requests that arrive in [start, end) seconds; those before are as if they never were."""
+    """Keep the requests that arrive in [start, end) seconds, as if there were no others."""
     return pick(traffic, (start <= request.arrival < end for request in traffic.requests))
 
 
 def pick(traffic: Traffic, wanted: Iterable[bool]) -> Traffic:
-    """The requests whose flag is set, with their parents renumbered (None for one left out)."""
+    """Keep the requests whose flag is set; renumber their parents (None for one left out)."""
     index: dict[int, int] = {}
     kept: list[RequestSpec] = []
     for number, (request, keep) in enumerate(zip(traffic.requests, wanted, strict=True)):
@@ -107,7 +107,7 @@ def pick(traffic: Traffic, wanted: Iterable[bool]) -> Traffic:
 
 
 def in_order(requests: Sequence[RequestSpec]) -> tuple[RequestSpec, ...]:
-    """`requests` sorted by arrival (stable), with their parents renumbered.
+    """Sort requests by arrival (stable) and renumber their parents.
 
     Raises:
         ValueError: a request would come before the one it continues.
