@@ -95,8 +95,9 @@ class LineReader:
         # Bytes of a frame's body still to come; 0: only its newline is; None: reading a line.
         self._body_left: int | None = None
 
-    def feed(self, data: bytes) -> list[RawItem]:
+    def feed(self, data: bytes | bytearray) -> list[RawItem]:
         """Take the next bytes; return what they completed, in order."""
+        data = bytes(data)  # streams may hand out a bytearray; bytes are not copied
         items: list[RawItem] = []
         at, end = 0, len(data)
         while at < end:
