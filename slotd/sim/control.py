@@ -249,7 +249,7 @@ class ControlRequest:
     def _done(
         self, reply: list[int], read_end: float, finish: str, drafts: _Drafts, read: int
     ) -> bytes:
-        """Write the DONE line; ``read_end``: when the read ended; ``read``: prompt tokens then held."""
+        """Write DONE; ``read_end``: when the read ended; ``read``: the prompt tokens then held."""
         resumed = self._source.tokens
         prompt_ms = (read_end - self._began) * 1000
         decode_ms = (self._work.now - read_end) * 1000

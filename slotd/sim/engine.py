@@ -75,7 +75,7 @@ class SimEngine:
         return self._work.now
 
     def holds(self) -> Holdings:
-        """Show what the main session and the slots really hold, once the last step's output is out."""
+        """Show what the caches really hold once the last step's output is out."""
         return self._work.caches.holds(self._work.reading)
 
     # -- the serving loop ------------------------------------------------------------------------

@@ -49,7 +49,7 @@ class Inbox:
         return self._waiting.popleft() if self._waiting else None
 
     def take_between_chunks(self) -> list[tuple[bytes, int]]:
-        """Take what a running read looks at: the waiting `BYIELD` and `BSTOP` lines as (verb, slot).
+        """Take what a running read looks at: the waiting `BYIELD` and `BSTOP`, as (verb, slot).
 
         Every other line keeps its place in the queue. Lines without a slot number are dropped.
         """
