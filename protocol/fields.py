@@ -14,7 +14,7 @@ from math import isfinite
 
 INT32_MAX = 2**31 - 1
 
-_INTEGER = re.compile(rb"-?[0-9]{1,18}")
+_MOST_DIGITS = 18  # what int64 surely holds; int() itself refuses thousands of digits
 _DECIMAL = re.compile(rb"-?[0-9]{1,18}(?:\.[0-9]{0,18})?(?:[eE][+-]?[0-9]{1,3})?")
 
 
@@ -31,16 +31,14 @@ def split_verb(raw: bytes) -> tuple[bytes, bytes]:
 
 def integer(text: bytes) -> int | None:
     """Read a decimal integer of at most 18 digits; None when the text is anything else."""
-    if _INTEGER.fullmatch(text) is None:
-        return None
-    return int(text)
+    # Not a pattern: this runs for every token the engine prints, and isdigit() is ASCII on bytes.
+    digits = text.removeprefix(b"-")
+    return int(text) if digits.isdigit() and len(digits) <= _MOST_DIGITS else None
 
 
 def count(text: bytes) -> int | None:
     """Read an integer that counts something (tokens); None also when it is negative."""
-    if not text.isdigit() or len(text) > 18:
-        return None
-    return int(text)
+    return int(text) if text.isdigit() and len(text) <= _MOST_DIGITS else None
 
 
 def token_id(text: bytes) -> int | None:
