@@ -203,6 +203,7 @@ def read_settings(found: object) -> PolicySettings:
     numbers = {
         name: as_number(value, f"settings.{name}", "a finite number, 0 or more")
         for name, value in fields.items()
+        if value is not None
     }
     try:
         return PolicySettings(**numbers)

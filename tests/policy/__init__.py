@@ -1,0 +1,1 @@
+"""Tests of the policy, one a rule, over tables written as lengths."""
