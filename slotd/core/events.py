@@ -1,0 +1,25 @@
+"""What slotd tells about itself: one event a fact.
+
+Here: the value a fact is told in. Not here: how it is formatted, filtered or written
+(`slotd.logs`).
+
+No event holds a token id, prompt text, or the path of a picture.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from attrs import frozen
+
+from slotd.policy.json_fields import JsonValue
+
+Level = Literal["debug", "info", "warning", "error"]
+
+
+@frozen
+class Event:
+    """One fact: a short constant name, and its values as data."""
+
+    name: str
+    level: Level
+    fields: Mapping[str, JsonValue]

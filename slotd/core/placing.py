@@ -1,0 +1,198 @@
+"""From the model to a decision about one line.
+
+Here: the slot table as the policy gets it, asking the decider, and telling what was decided. Not
+here: the rules (`slotd.policy`), and carrying a decision out (`sidecar`).
+"""
+
+from attrs import evolve, frozen
+
+from protocol import BatchYield, Generate
+from slotd.core.client_lines import give_up_yield, goes_on
+from slotd.core.events import Event
+from slotd.core.flight import Request
+from slotd.core.model import Model
+from slotd.core.settings import OFF, SidecarSettings
+from slotd.core.state import Activity, Slot
+from slotd.policy.decide import Decider, Decision
+from slotd.policy.json_fields import JsonValue
+from slotd.policy.park import main_value, park
+from slotd.policy.place import Placement
+from slotd.policy.survey import MainState, RequestState, SlotState, survey
+from slotd.policy.table import SlotOccupancy, Table, slot_score
+from slotd.policy.table_json import as_logged, table_to_json
+
+
+@frozen
+class Plan:
+    """What is to become of one line."""
+
+    decided: bool = False
+    """It was decided about; otherwise it goes as the client wrote it, to its own slot."""
+    slot: int | None = None
+    """The engine slot chosen for an admission."""
+    park: int | None = None
+    """The engine slot the main session is parked in."""
+    events: tuple[Event, ...] = ()
+
+
+@frozen
+class Reservation:
+    """The slot a read that was asked to give way keeps its part in."""
+
+    request: Request
+    slot: int
+    events: tuple[Event, ...] = ()
+
+
+def decides(model: Model, settings: SidecarSettings) -> bool:
+    """Tell whether requests are placed at all: the engine has said what it is, and has slots."""
+    return settings.policy_name != OFF and model.capabilities.ready and len(model.slots) > 0
+
+
+def plan_request(
+    model: Model,
+    settings: SidecarSettings,
+    decider: Decider,
+    line: Generate,
+    number: int,
+    now: float,
+) -> Plan:
+    """Decide where a request goes and where the main session is parked before it.
+
+    Nothing is decided for a request the model cannot follow, for a slot number that is none, and
+    for one whose slot is busy: the engine's answer to those is the client's to see.
+    """
+    if not decides(model, settings) or model.flight.full:
+        return Plan()
+    kept = goes_on(model, line)
+    if line.slot is not None and kept is None:
+        own = model.slot(model.numbering.engine_slot(line.slot))
+        if own is None or own.taken:
+            return Plan()
+        give_up_yield(model, line.slot)
+    request = RequestState(line.verb, line.slot, line.ids, line.cvec, line.images)
+    table = slot_table(model, settings, request, now)
+    decision = _checked(model, decider.decide(table)) if kept is None else _go_on(table, kept)
+    told = (_placed(number, line.verb, table, decision), *_parking(number, table, decision))
+    if line.slot is not None and decision.placement.slot is None:
+        return Plan(events=told)
+    where = None if decision.park is None else decision.park.slot
+    return Plan(True, decision.placement.slot, where, told)
+
+
+def plan_yield(
+    model: Model, settings: SidecarSettings, decider: Decider, line: BatchYield, now: float
+) -> Reservation | None:
+    """Decide where a solo read that is asked to give way keeps its part.
+
+    None when there is nothing to reserve: no read is going on, it is an admission (its part stays
+    in its own slot), or no slot is free for it.
+    """
+    request = model.flight.reading()
+    own = model.slot(model.numbering.engine_slot(line.slot))
+    if request is None or request.batch or request.images or own is None or own.taken:
+        return None
+    give_up_yield(model, line.slot)
+    if request.prompt is None or not decides(model, settings):
+        return Reservation(request, own.number) if own.idle else None
+    state = RequestState("BGEN", line.slot, request.prompt, request.cvec)
+    table = slot_table(model, settings, state, now)
+    decision = evolve(_checked(model, decider.decide(table)), park=None)
+    told = _placed(request.number, "BYIELD", table, decision)
+    if decision.placement.slot is None:
+        return None
+    return Reservation(request, decision.placement.slot, (told,))
+
+
+def slot_table(model: Model, settings: SidecarSettings, request: RequestState, now: float) -> Table:
+    """Return the table of this moment, as a log holds it.
+
+    The main session is in it only when no request uses it or is about to.
+    """
+    main = model.main
+    in_use = any(other.on_main for other in model.flight.requests())
+    can_park = model.capabilities.slot_park and settings.park != "off"
+    table = survey(
+        now=now,
+        engine=model.capabilities.shape(park=can_park),
+        settings=settings.policy,
+        prompt_rate=model.rate.tokens_per_second,
+        request=request,
+        main=None
+        if in_use or not main.valid
+        else MainState(main.history.tokens(), main.last_use, main.images, main.cvec),
+        slots=[_slot_state(slot, now) for slot in model.slots],
+    )
+    return as_logged(table)
+
+
+def occupancy(slot: Slot) -> SlotOccupancy:
+    """Return what the policy calls the slot's activity; one claimed for a park is busy."""
+    if slot.activity is Activity.YIELDED:
+        return "yielded"
+    return "idle" if slot.idle else "busy"
+
+
+def _slot_state(slot: Slot, now: float) -> SlotState:
+    decoding = slot.activity is Activity.DECODING
+    return SlotState(
+        state=occupancy(slot),
+        tokens=slot.history.tokens(),
+        last_use=now if decoding else slot.last_use,
+        valid=slot.valid,
+        images=slot.images,
+        cvec=slot.cvec,
+        checkpoints=slot.checkpoints,
+    )
+
+
+def _checked(model: Model, decision: Decision) -> Decision:
+    """Return the decision; raise ValueError when it names a slot that is not idle, or one twice."""
+    chosen = [decision.placement.slot, None if decision.park is None else decision.park.slot]
+    named = [number for number in chosen if number is not None]
+    slots = [model.slot(number) for number in named]
+    if len(set(named)) < len(named) or any(slot is None or not slot.idle for slot in slots):
+        raise ValueError("the policy named a slot it cannot have")
+    return decision
+
+
+def _go_on(table: Table, kept: int) -> Decision:
+    """Decide about a read that goes on: its slot is settled, the main session is parked as ever."""
+    row = table.slots[kept]
+    placement = Placement(kept, "continue", kept, row.tokens, slot_score(table, row))
+    return Decision(placement, park(table, placement))
+
+
+def _placed(number: int, verb: str, table: Table, decision: Decision) -> Event:
+    placement = decision.placement
+    fields: dict[str, JsonValue] = {
+        "request": number,
+        "verb": verb,
+        "client_slot": table.request.client_slot,
+        "slot": placement.slot,
+        "reason": placement.reason,
+        "source": placement.source,
+        "hint": placement.hint,
+        "score": placement.score,
+        "park": None
+        if decision.park is None
+        else {"slot": decision.park.slot, "reason": decision.park.reason},
+        "table": table_to_json(table),
+    }
+    return Event("place", "info", fields)
+
+
+def _parking(number: int, table: Table, decision: Decision) -> tuple[Event, ...]:
+    chosen, main = decision.park, table.main
+    if chosen is None or main is None:
+        return ()
+    fields: dict[str, JsonValue] = {
+        "request": number,
+        "reason": chosen.reason,
+        "main_tokens": main.tokens,
+        "main_age": main.age,
+        "main_value": round(main_value(table, main), 6),
+    }
+    if chosen.slot is None:
+        return (Event("park_skip", "info", fields),)
+    return (Event("park", "info", {**fields, "slot": chosen.slot, "how": "native"}),)
