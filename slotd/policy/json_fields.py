@@ -84,7 +84,7 @@ def as_number(found: object, field: str, wanted: str) -> float:
         try:
             converted = float(found)
         except OverflowError:
-            raise refusal(field, "beyond every float", wanted) from None
+            raise TableError(field, f"is beyond every float: give {wanted}") from None
         if isfinite(converted):
             return converted
     raise refusal(field, found, wanted)

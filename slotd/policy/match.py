@@ -3,9 +3,14 @@
 Here: POLICY.md, Match. Not here: which slot is taken because of it (see `place`).
 """
 
+from typing import Literal
+
 from attrs import frozen
 
 from slotd.policy.table import SlotRow, Table, holds_history
+
+Obstacle = Literal["not_idle", "no_history", "other_cvec", "pictures"]
+"""Why a slot is not looked at for a start of the prompt; pictures: those of the request."""
 
 
 @frozen
@@ -17,17 +22,23 @@ class Hint:
     """The slot it resumes from; None when it is the main session, or nothing."""
 
 
-def resumable(table: Table, row: SlotRow) -> bool:
-    """Tell whether the engine would look at the slot for a start of the prompt at all.
+def obstacle(table: Table, row: SlotRow) -> Obstacle | None:
+    """Return what keeps the engine from looking at the slot for a start of the prompt, if anything.
 
     It must be idle with a valid history of the request's cvec, and neither side may hold pictures.
     """
-    return (
-        row.idle
-        and holds_history(table, row)
-        and row.cvec == table.request.cvec
-        and not table.request.images
-    )
+    if not row.idle:
+        return "not_idle"
+    if not holds_history(table, row):
+        return "no_history"
+    if row.cvec != table.request.cvec:
+        return "other_cvec"
+    return "pictures" if table.request.images else None
+
+
+def resumable(table: Table, row: SlotRow) -> bool:
+    """Tell whether the engine would look at the slot for a start of the prompt at all."""
+    return obstacle(table, row) is None
 
 
 def match(table: Table, row: SlotRow) -> int:

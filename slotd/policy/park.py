@@ -4,12 +4,12 @@ Here: POLICY.md, park, one function a rule. Not here: how a park is carried out,
 becomes a history.
 """
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from attrs import frozen
 
 from slotd.policy import values
-from slotd.policy.place import Placement, reclaim_order
+from slotd.policy.place import Placement, SiblingRank, reclaim_order
 from slotd.policy.table import (
     MainRow,
     SlotRow,
@@ -23,6 +23,10 @@ from slotd.policy.table import (
 
 ParkReason = Literal["older", "sibling", "reclaim", "main_low_value", "kept", "no_slot"]
 """The rule that chose the destination (the first three), or why there is no park."""
+
+NothingToPark = Literal["no_slot_park", "empty", "pictures", "continued"]
+"""Why a park is not thought of: the engine reads no park=, the main session holds nothing or
+pictures, or the prompt continues it."""
 
 
 @frozen
@@ -44,10 +48,9 @@ def park(table: Table, placement: Placement) -> Park | None:
         return None
     if main_value(table, main) < table.settings.park_min_value:
         return Park(None, "main_low_value")
-    if kept(table, main):
+    if keepers(table, main):
         return Park(None, "kept")
-    taken = (placement.slot, placement.source)
-    free = [row for row in table.slots if row.idle and row.slot not in taken]
+    free = destinations(table, placement)
     return (
         older(table, free)
         or sibling(table, free)
@@ -56,16 +59,25 @@ def park(table: Table, placement: Placement) -> Park | None:
     )
 
 
-def something_to_park(table: Table) -> MainRow | None:
-    """Return the main session's row when its conversation is about to be lost, else None.
+def nothing_to_park(table: Table) -> NothingToPark | None:
+    """Return why nothing is lost with the main session's conversation; None: it is about to be.
 
     Nothing is lost without slot_park, when it holds nothing or pictures, and when the prompt
     continues it: shares what it holds up to its last turn.
     """
     main = table.main
-    if not table.engine.slot_park or main is None or main.tokens == 0 or main.images:
-        return None
-    return None if main.shared >= main.last_turn else main
+    if not table.engine.slot_park:
+        return "no_slot_park"
+    if main is None or main.tokens == 0:
+        return "empty"
+    if main.images:
+        return "pictures"
+    return "continued" if main.shared >= main.last_turn else None
+
+
+def something_to_park(table: Table) -> MainRow | None:
+    """Return the main session's row when its conversation is about to be lost, else None."""
+    return table.main if nothing_to_park(table) is None else None
 
 
 def main_value(table: Table, main: MainRow) -> float:
@@ -73,61 +85,105 @@ def main_value(table: Table, main: MainRow) -> float:
     return values.value(main.tokens, main.age, table.settings)
 
 
-def kept(table: Table, main: MainRow) -> bool:
-    """Tell whether some slot, busy or idle, already holds park_kept_share of the main session's."""
+def kept_share(row: SlotRow, main: MainRow) -> float:
+    """Return the share of the main session's history that the slot's begins with."""
+    return row.shared_main / main.tokens
+
+
+def keepers(table: Table, main: MainRow) -> list[SlotRow]:
+    """Return the slots, busy or idle, that hold park_kept_share of the main session's history."""
     least_share = table.settings.park_kept_share
-    return any(
-        holds_history(table, row) and row.shared_main / main.tokens >= least_share
+    return [
+        row
         for row in table.slots
-    )
+        if holds_history(table, row) and kept_share(row, main) >= least_share
+    ]
+
+
+def destinations(table: Table, placement: Placement) -> list[SlotRow]:
+    """Return the slots a park may go to at all.
+
+    Never a busy slot, the admission's slot, or the slot the request restores from.
+    """
+    taken = (placement.slot, placement.source)
+    return [row for row in table.slots if row.idle and row.slot not in taken]
+
+
+class OlderRank(NamedTuple):
+    """What older copies of the main session's history are ranked by, the lowest first."""
+
+    length: int
+    """In tokens, negated."""
+    order: tuple[int, int]
+
+
+def older_copies(table: Table, free: list[SlotRow]) -> list[SlotRow]:
+    """Return the valid histories that are a prefix of the main session's: its own older copies."""
+    return [row for row in free if holds_history(table, row) and row.shared_main == row.tokens]
+
+
+def older_rank(table: Table, row: SlotRow) -> OlderRank:
+    """Return an older copy's rank: the longest, then order."""
+    return OlderRank(-row.tokens, order(table, row))
 
 
 def older(table: Table, free: list[SlotRow]) -> Park | None:
-    """Take the longest valid history that is a prefix of the main session's, its own older copy."""
-    copies = [row for row in free if holds_history(table, row) and row.shared_main == row.tokens]
+    """Take the longest of the older copies."""
+    copies = older_copies(table, free)
     if not copies:
         return None
-    longest = min(copies, key=lambda row: (-row.tokens, order(table, row)))
-    return Park(longest.slot, "older")
+    return Park(min(copies, key=lambda row: older_rank(table, row)).slot, "older")
 
 
-def sibling(table: Table, free: list[SlotRow]) -> Park | None:
-    """Take an older version of the conversation, the most shared first.
+def sibling_versions(table: Table, free: list[SlotRow]) -> list[SlotRow]:
+    """Return the older versions of the main session's conversation; none when the rule is off.
 
     One is a valid history of which sibling_share or more, but not all, begins the main session's.
     """
     least_share = table.settings.sibling_share
     if least_share == 0:
-        return None
-    versions = [
+        return []
+    return [
         row
         for row in free
         if row.shared_main < row.tokens
         and holds_history(table, row)
         and row.shared_main / row.tokens >= least_share
     ]
+
+
+def sibling_rank(table: Table, row: SlotRow) -> SiblingRank:
+    """Return an older version's rank: the most shared with the main session's, then order."""
+    return SiblingRank(-row.shared_main, order(table, row))
+
+
+def sibling(table: Table, free: list[SlotRow]) -> Park | None:
+    """Take the older version that shares most."""
+    versions = sibling_versions(table, free)
     if not versions:
         return None
-    return Park(
-        min(versions, key=lambda row: (-row.shared_main, order(table, row))).slot, "sibling"
-    )
+    return Park(min(versions, key=lambda row: sibling_rank(table, row)).slot, "sibling")
+
+
+def outvalued(table: Table, main: MainRow, row: SlotRow) -> bool:
+    """Tell whether a park may overwrite a history worth keeping.
+
+    It may if park_value_ratio > 0 and the main session's is worth at least that many times as much.
+    """
+    ratio = table.settings.park_value_ratio
+    return ratio > 0 and main_value(table, main) >= ratio * slot_value(table, row)
+
+
+def reclaimable(table: Table, main: MainRow, free: list[SlotRow]) -> list[SlotRow]:
+    """Return the blank and expired slots that a park may overwrite; never a protected one."""
+    return [
+        row
+        for row in free
+        if expired(table, row) and (not worth_keeping(table, row) or outvalued(table, main, row))
+    ]
 
 
 def reclaim(table: Table, main: MainRow, free: list[SlotRow]) -> Park | None:
-    """Take the slot that is missed least, by the reclaim order; never a protected one.
-
-    A history worth keeping counts only if park_value_ratio > 0 and the main session's is worth at
-    least that many times as much.
-    """
-    ratio = table.settings.park_value_ratio
-    worth = main_value(table, main)
-
-    def counts(row: SlotRow) -> bool:
-        if not expired(table, row):
-            return False
-        if not worth_keeping(table, row):
-            return True
-        return ratio > 0 and worth >= ratio * slot_value(table, row)
-
-    chosen = reclaim_order(table, (row for row in free if counts(row)))
+    """Take the slot that is missed least, by the reclaim order that place shares."""
+    chosen = reclaim_order(table, reclaimable(table, main, free))
     return None if chosen is None else Park(chosen.slot, "reclaim")

@@ -5,7 +5,7 @@ what else moves because of the placement (see `park`).
 """
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from attrs import frozen
 
@@ -63,6 +63,11 @@ def place(table: Table) -> Placement:
     return Placement(row.slot, reason, resume.source, resume.tokens, slot_score(table, row))
 
 
+def near_margin(table: Table, best: int) -> float:
+    """Return how many tokens below the longest match, `best`, a match is as good as it."""
+    return max(NEAR_SHARE * best, NEAR_SECONDS * table.prompt_rate, NEAR_TOKENS)
+
+
 def near_sources(table: Table) -> list[SlotRow]:
     """Return the slots whose match is about as long as the longest; none when nothing matches.
 
@@ -72,96 +77,159 @@ def near_sources(table: Table) -> list[SlotRow]:
     best = max((length for length, _ in matches), default=0)
     if best == 0:
         return []
-    margin = max(NEAR_SHARE * best, NEAR_SECONDS * table.prompt_rate, NEAR_TOKENS)
+    margin = near_margin(table, best)
     return [row for length, row in matches if length > 0 and best - length <= margin]
+
+
+def spread_slots(table: Table, sources: list[SlotRow]) -> list[SlotRow]:
+    """Return the blank idle slots whose load is below that of every near source."""
+    near = {row.slot for row in sources}
+    least_load = min(load(table, row) for row in sources)
+    return [
+        row
+        for row in table.slots
+        if row.slot not in near and row.idle and blank(table, row) and load(table, row) < least_load
+    ]
+
+
+class ContinueRank(NamedTuple):
+    """What the candidates of continue and spread are ranked by, the lowest first."""
+
+    load: int
+    spread: bool
+    unmatched: int
+    """The match, negated."""
+    order: tuple[int, int]
+
+
+def continue_rank(table: Table, row: SlotRow, sources: list[SlotRow]) -> ContinueRank:
+    """Return the slot's rank: (load, source before blank, -match, order)."""
+    near = any(row.slot == source.slot for source in sources)
+    return ContinueRank(load(table, row), not near, -match(table, row), order(table, row))
 
 
 def continue_or_spread(table: Table) -> tuple[SlotRow, PlaceReason] | None:
     """Keep a continued conversation in its slot, or spread it to a less loaded group.
 
     Candidates: the near sources, and the blank idle slots whose load is below every near source's;
-    the lowest (load, source before blank, -match, order).
+    the lowest rank.
     """
     sources = near_sources(table)
     if not sources:
         return None
-    near = {row.slot for row in sources}
-    least_load = min(load(table, row) for row in sources)
-    spreads = [
-        row
-        for row in table.slots
-        if row.slot not in near and row.idle and blank(table, row) and load(table, row) < least_load
-    ]
     chosen = min(
-        sources + spreads,
-        key=lambda row: (
-            load(table, row),
-            row.slot not in near,
-            -match(table, row),
-            order(table, row),
-        ),
+        sources + spread_slots(table, sources), key=lambda row: continue_rank(table, row, sources)
     )
-    return chosen, "continue" if chosen.slot in near else "spread"
+    near = any(chosen.slot == source.slot for source in sources)
+    return chosen, "continue" if near else "spread"
 
 
-def sibling(table: Table) -> tuple[SlotRow, PlaceReason] | None:
-    """Replace an older version of the same conversation, protected or not; the most shared first.
+class SiblingRank(NamedTuple):
+    """What older versions of a conversation are ranked by, the lowest first."""
+
+    unshared: int
+    """The tokens in common, negated."""
+    order: tuple[int, int]
+
+
+def sibling_versions(table: Table) -> list[SlotRow]:
+    """Return the older versions of the prompt's conversation; none when the rule is off.
 
     One is a resumable history of which sibling_share or more, but not all, begins the prompt.
     """
     least_share = table.settings.sibling_share
     if least_share == 0:
-        return None
-    versions = [
+        return []
+    return [
         row
         for row in table.slots
         if row.shared < row.tokens
         and resumable(table, row)
         and row.shared / row.tokens >= least_share
     ]
+
+
+def sibling_rank(table: Table, row: SlotRow) -> SiblingRank:
+    """Return an older version's rank: the most shared, then order."""
+    return SiblingRank(-row.shared, order(table, row))
+
+
+def sibling(table: Table) -> tuple[SlotRow, PlaceReason] | None:
+    """Replace an older version of the same conversation, protected or not; the most shared first."""
+    versions = sibling_versions(table)
     if not versions:
         return None
-    return min(versions, key=lambda row: (-row.shared, order(table, row))), "sibling"
+    return min(versions, key=lambda row: sibling_rank(table, row)), "sibling"
+
+
+class ReclaimRank(NamedTuple):
+    """What slots are given up by, the lowest first."""
+
+    worth_keeping: bool
+    load: int
+    value: float
+    holds: bool
+    """The slot is not blank."""
+    order: tuple[int, int]
+
+
+def reclaim_rank(table: Table, row: SlotRow) -> ReclaimRank:
+    """Return the slot's rank: (worth keeping, load, value, blank before not, order)."""
+    return ReclaimRank(
+        worth_keeping(table, row),
+        load(table, row),
+        slot_value(table, row),
+        not blank(table, row),
+        order(table, row),
+    )
 
 
 def reclaim_order(table: Table, rows: Iterable[SlotRow]) -> SlotRow | None:
-    """Return the row that is missed least, by the order place and park share; None of none.
+    """Return the row that is missed least, by the order place and park share; None of none."""
+    return min(rows, key=lambda row: reclaim_rank(table, row), default=None)
 
-    The lowest (worth keeping, load, value, blank before not, order).
-    """
-    return min(
-        rows,
-        key=lambda row: (
-            worth_keeping(table, row),
-            load(table, row),
-            slot_value(table, row),
-            not blank(table, row),
-            order(table, row),
-        ),
-        default=None,
-    )
+
+def reclaimable(table: Table) -> list[SlotRow]:
+    """Return the idle slots that are blank or expired and cost no protected history."""
+    return [
+        row for row in table.slots if row.idle and expired(table, row) and cost(table, row) == 0
+    ]
 
 
 def reclaim_slot(table: Table) -> tuple[SlotRow, PlaceReason] | None:
-    """Take an idle slot that is blank or expired and costs no protected history."""
-    chosen = reclaim_order(
-        table,
-        (row for row in table.slots if row.idle and expired(table, row) and cost(table, row) == 0),
-    )
+    """Take the reclaimable slot that is missed least."""
+    chosen = reclaim_order(table, reclaimable(table))
     return None if chosen is None else (chosen, "reclaim")
 
 
-def least_loss(table: Table) -> tuple[SlotRow, PlaceReason] | None:
-    """Overwrite, at once, the idle slot that loses least: value + cost.
+class LossRank(NamedTuple):
+    """What about equal losses are ranked by, the lowest first."""
 
-    Among the losses within 10% of the lowest, the lowest (load, loss, order).
-    """
-    losses = [(slot_value(table, row) + cost(table, row), row) for row in table.slots if row.idle]
-    if not losses:
+    load: int
+    loss: float
+    order: tuple[int, int]
+
+
+def loss(table: Table, row: SlotRow) -> float:
+    """Return what overwriting the idle slot loses: value + cost."""
+    return slot_value(table, row) + cost(table, row)
+
+
+def loss_rank(table: Table, row: SlotRow) -> LossRank:
+    """Return the slot's rank among about equal losses: (load, loss, order)."""
+    return LossRank(load(table, row), loss(table, row), order(table, row))
+
+
+def least_losses(table: Table) -> list[SlotRow]:
+    """Return the idle slots whose loss is within 10% of the lowest; none when none is idle."""
+    losses = [(loss(table, row), row) for row in table.slots if row.idle]
+    limit = LOSS_MARGIN * min((lost for lost, _ in losses), default=0.0)
+    return [row for lost, row in losses if lost <= limit]
+
+
+def least_loss(table: Table) -> tuple[SlotRow, PlaceReason] | None:
+    """Overwrite, at once, the idle slot that loses least; of about equal losses the lowest rank."""
+    about_equal = least_losses(table)
+    if not about_equal:
         return None
-    limit = LOSS_MARGIN * min(loss for loss, _ in losses)
-    _, chosen = min(
-        (item for item in losses if item[0] <= limit),
-        key=lambda item: (load(table, item[1]), item[0], order(table, item[1])),
-    )
-    return chosen, "least_loss"
+    return min(about_equal, key=lambda row: loss_rank(table, row)), "least_loss"
