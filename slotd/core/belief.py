@@ -1,7 +1,7 @@
 """Believe the engine: what it is expected to reuse, and what follows when it says otherwise.
 
 Here: which states should give a prompt how many tokens, and correcting the model where the engine's
-word contradicts that. Not here: the lines that carry its word (`engine_lines`).
+word contradicts that. Not here: the lines that carry its word (`request_lines`).
 """
 
 from attrs import frozen

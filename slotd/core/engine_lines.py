@@ -1,15 +1,13 @@
-"""What each line of the engine changes in the model.
+"""What each line of the engine changes in the model: the table of all of them.
 
-Here: one function a verb, and the table that joins them to the lines. Everything that changes what
-a state is believed to hold because the engine said so is in this file and in `belief`. Not here:
-rewriting the line for the client (`rewriting`).
+Here: the transition of every kind of line, and those of lines that belong to no request and no
+slot. Not here: lines of a request on the control lines (`request_lines`), lines of slots
+(`slot_lines`), rewriting lines for the client (`rewriting`).
 
-The facts are those of ENGINE.md, "What the caches hold". A line of the control lines belongs to the
-request at the head of the queue; where there is none, or it cannot be its line, the model takes the
-line's word for what it touches and calls the rest unknown.
+The facts are those of ENGINE.md, "What the caches hold".
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from protocol import (
@@ -31,11 +29,9 @@ from protocol import (
     Token,
     Yielded,
 )
-from slotd.core.belief import check_reuse, check_source
-from slotd.core.flight import Phase, Question, Request
-from slotd.core.history import History
+from slotd.core import request_lines, slot_lines
+from slotd.core.flight import Question
 from slotd.core.model import Model
-from slotd.core.state import Activity, Slot
 
 _LOSES_MAIN = frozenset({"RESTORED", "SESSION", "RELEASED", "FATAL"})
 """Answers after which the main session may be another one, or none: a file's, or its memory given
@@ -49,9 +45,6 @@ def observe(model: Model, line: EngineLine, now: float) -> None:
     if model.pad_rows is not None and not isinstance(line, BatchToken | BatchDone):
         model.pad_rows.end()
     transition(model, line, now)
-
-
-# -- what the engine is ----------------------------------------------------------------------------
 
 
 def info(model: Model, line: Info, now: float) -> None:
@@ -78,306 +71,6 @@ def ready(model: Model, line: Ready, now: float) -> None:
     model.tell("engine_ready", "info", context=line.context, stop=line.stop)
 
 
-# -- a request on the control lines ----------------------------------------------------------------
-
-
-def parked(model: Model, line: Parked, now: float) -> None:
-    """Copy the main session's history into the slot: it is still there until `RESUME`."""
-    request = _current(model, now, begins=True)
-    slot = model.slot(line.slot)
-    asked = request is not None and request.park == line.slot
-    if slot is None or slot.activity is Activity.DECODING:
-        model.drift(_number(request), "parked", None, line.tokens)
-        return
-    main = model.main
-    held = len(main.history) if main.valid else 0
-    # A main session that is not exactly known may hold more than its history, never less.
-    unseen = line.tokens - held
-    fits = held > 0 and unseen >= 0 and (unseen == 0 or not main.exact)
-    believed = fits if asked else fits and main.exact and slot.idle
-    if believed:
-        main.exact = main.exact or unseen == 0
-        slot.hold(
-            main.history.first(held),
-            cvec=main.cvec,
-            last_use=main.last_use,
-            valid=model.capabilities.slot_cache,
-            unseen=unseen,
-        )
-        if slot.activity is Activity.YIELDED:
-            slot.activity = Activity.IDLE
-    else:
-        slot.forget()
-    if not believed and not (asked and line.tokens == 0):
-        model.drift(_number(request), "parked", held, line.tokens, [line.slot])
-    if request is not None and asked:
-        request.parked, slot.claim = True, None
-        model.tell(
-            "parked",
-            "info",
-            request=request.number,
-            slot=line.slot,
-            tokens=line.tokens,
-            ms=round((now - request.turn) * 1000, 1),
-        )
-
-
-def cache_source(model: Model, line: CacheSource, now: float) -> None:
-    """Compare where the reused tokens came from; the line stands before or after `RESUME`."""
-    request = _current(model, now, begins=True)
-    if request is None:
-        model.main.forget()
-        return
-    if request.sourced:
-        request = _abandon(model, request, now)
-        if request is None:
-            return
-    request.sourced = True
-    model.tell("cache_source", "debug", request=request.number, slot=line.slot, tokens=line.tokens)
-    if request.said is None:
-        check_reuse(model, request, line.tokens, line.slot)
-        request.said = line.tokens
-        _begin(model, request)
-    elif request.said != line.tokens:
-        model.drift(request.number, "cache_source", request.said, line.tokens)
-    else:
-        check_source(model, request, line.tokens, line.slot)
-
-
-def resume(model: Model, line: Resume, now: float) -> None:
-    """Begin to read: the main session runs over the prompt from here on."""
-    request = _current(model, now, begins=True)
-    if request is not None and request.resumed:
-        request = _abandon(model, request, now)
-    if request is None:
-        model.main.forget()
-        return
-    request.resumed = True
-    if request.said is None:
-        check_reuse(model, request, line.tokens)
-    elif request.said != line.tokens:
-        model.drift(request.number, "resume", request.said, line.tokens)
-    request.said = request.read = line.tokens
-    _begin(model, request)
-
-
-def progress(model: Model, line: Progress, now: float) -> None:
-    """Follow the read."""
-    request = _current(model, now)
-    if request is None:
-        model.main.forget()
-        return
-    _begin(model, request)
-    request.read = line.read
-    model.rate.progress(line.read - (request.said or 0), line.ms)
-
-
-def token(model: Model, line: Token, now: float) -> None:
-    """Collect what the main session generates."""
-    request = _current(model, now)
-    if request is None:
-        model.main.forget()
-        return
-    _begin(model, request)
-    request.phase = Phase.DECODING
-    request.generated.append(line.id)
-
-
-def yielded(model: Model, line: Yielded, now: float) -> None:
-    """Keep the part that was read in the slot, for the client number that means it."""
-    request = _current(model, now)
-    slot = model.slot(line.slot)
-    if slot is None or slot.activity is Activity.DECODING:
-        model.drift(_number(request), "yielded", None, line.tokens)
-        return
-    if request is None or request.prompt is None or line.tokens > len(request.prompt):
-        slot.activity = Activity.IDLE
-        slot.forget()
-        if request is not None:
-            request.yielded = True
-        return
-    _begin(model, request)
-    request.yielded, request.read = True, line.tokens
-    slot.hold(History(request.prompt[: line.tokens]), cvec=request.cvec, last_use=now, valid=True)
-    slot.owner, slot.request = None, request.number
-    slot.activity = Activity.YIELDED if slot.valid else Activity.IDLE
-    model.tell(
-        "yielded",
-        "info",
-        request=request.number,
-        slot=slot.number,
-        client_slot=model.numbering.client_slot(slot.number),
-        tokens=line.tokens,
-    )
-
-
-def done(model: Model, line: Done, now: float) -> None:
-    """Settle what the main session holds; a solo request has ended with it."""
-    request = _current(model, now)
-    if request is None:
-        model.main.forget()
-        model.flight.end_untracked()
-        return
-    if not request.batch:
-        model.flight.pop(now)
-        model.release(request)
-    _begin(model, request)
-    request.finish, request.prompt_ms, request.total = line.finish, line.prompt_ms, line.prompt
-    _check_done(model, request, line)
-    _settle_main(model, request, line, now)
-    reused = request.said if request.said is not None else line.reused or 0
-    request.said = reused
-    if line.generated:
-        request.read = line.prompt
-    model.rate.finished(request.read - reused, line.prompt_ms)
-    if request.batch:
-        request.phase = Phase.ADMITTING
-        return
-    model.tell(
-        "solo_done",
-        "info",
-        request=request.number,
-        prompt=line.prompt,
-        reused=reused,
-        read=max(0, request.read - reused),
-        generated=line.generated,
-        finish=line.finish,
-        ms=round(line.prompt_ms + line.decode_ms, 1),
-    )
-
-
-def admitted(model: Model, line: Admitted, now: float) -> None:
-    """End an admission: its request decodes in the slot, or the slot holds what it held."""
-    request = _current(model, now)
-    slot = model.slot(line.slot)
-    if request is None or request.phase is not Phase.ADMITTING or request.slot != line.slot:
-        if slot is not None and slot.owner is None:
-            _admitted_unknown(model, slot, line.goes_on)
-        elif request is not None and request.slot == line.slot:
-            model.flight.pop(now)
-            model.release(request)
-            model.main.forget()
-            if slot is not None:
-                _admitted_unknown(model, slot, line.goes_on)
-        return
-    model.flight.pop(now)
-    model.release(request)
-    if slot is None:
-        return
-    if line.goes_on:
-        slot.decode(request)
-    elif _copy_failed(request):
-        slot.forget()
-    client_slot = model.numbering.client_slot(slot.number)
-    reused = request.said or 0
-    model.tell(
-        "admitted",
-        "info",
-        request=request.number,
-        slot=slot.number,
-        client_slot=client_slot,
-        prompt=request.total,
-        reused=reused,
-        read=max(0, request.read - reused),
-        ms=round(request.prompt_ms, 1),
-        goes_on=line.goes_on,
-    )
-
-
-def error(model: Model, line: EngineError, now: float) -> None:
-    """End whatever is answered next; a request that had begun leaves nothing in the main session.
-
-    One that had not begun was refused: the main session holds what it held, and so do the slots.
-    """
-    entry = model.flight.pop(now)
-    if entry is None:
-        model.main.forget()
-        model.flight.end_untracked()
-        return
-    if not isinstance(entry, Request):
-        return
-    if entry.phase in (Phase.READING, Phase.DECODING):
-        model.main.lose()
-    model.release(entry)
-    model.tell(
-        "error",
-        "warning",
-        where="engine",
-        message=f"the engine answered request {entry.number} with ERR",
-    )
-
-
-# -- the slots -------------------------------------------------------------------------------------
-
-
-def batch_token(model: Model, line: BatchToken, now: float) -> None:
-    """Let the slot's state consume the token before this one."""
-    number = line.slot
-    if not 0 <= number < len(model.slots):
-        return
-    slot = model.slots[number]
-    if slot.activity is not Activity.DECODING:
-        model.drift(None, "batch_token", slot.activity.value, "decoding", [number])
-        slot.request = None
-        slot.decode_unknown()
-    if model.pad_rows is not None:
-        for lost in model.pad_rows.token(model.slots, number):
-            lost.lose()
-    if slot.pending is not None:
-        slot.history.append(slot.pending)
-        slot.pending = line.id
-    slot.generated += 1
-
-
-def batch_done(model: Model, line: BatchDone, now: float) -> None:
-    """Free the slot, which keeps the prompt and every generated token but the last."""
-    slot = model.slot(line.slot)
-    if slot is None:
-        return
-    was_decoding, known = slot.activity is Activity.DECODING, slot.pending is not None
-    if not was_decoding:
-        model.drift(slot.request, "slot_done", slot.activity.value, "decoding", [slot.number])
-        slot.forget()
-    elif known and slot.generated != line.generated:
-        model.drift(slot.request, "generated", slot.generated, line.generated, [slot.number])
-        slot.forget()
-    slot.activity, slot.owner, slot.pending, slot.last_use = Activity.IDLE, None, None, now
-    keeps = model.capabilities.slot_cache and not slot.images and line.finish != "error"
-    slot.valid = slot.valid and keeps
-    if not slot.valid:
-        slot.checkpoints = ()
-    model.tell(
-        "slot_done",
-        "info",
-        request=slot.request,
-        slot=slot.number,
-        client_slot=model.numbering.client_slot(slot.number),
-        generated=line.generated,
-        finish=line.finish,
-        ms=round(line.ms, 1),
-    )
-
-
-def checks(model: Model, line: Checks, now: float) -> None:
-    """Take note of a slot's checkpoints, and compare the length the engine gives the slot."""
-    slot = model.slot(line.slot)
-    if slot is None:
-        return
-    lengths = tuple(sorted({length for length in line.lengths if 0 < length <= line.tokens}))
-    held = len(slot.history) + slot.unseen
-    known = slot.valid or slot.pending is not None
-    if known and held != line.tokens:
-        model.drift(slot.request, "checks", held, line.tokens, [slot.number])
-        slot.forget()
-    elif known:
-        slot.checkpoints = lengths
-    reported: list[Any] = [*lengths]
-    model.tell("checks", "debug", slot=slot.number, tokens=line.tokens, checkpoints=reported)
-
-
-# -- everything else -------------------------------------------------------------------------------
-
-
 def answer(model: Model, line: Answer, now: float) -> None:
     """End an exchange, unless a request is answered next."""
     if line.verb in _LOSES_MAIN:
@@ -393,115 +86,22 @@ def opaque(model: Model, line: EngineOpaque, now: float) -> None:
         model.flight.pop(now)
 
 
-TRANSITIONS: Mapping[type[EngineLine], Callable[[Model, Any, float], None]] = {
+TRANSITIONS: dict[type[EngineLine], Callable[[Model, Any, float], None]] = {
     Info: info,
     Ready: ready,
-    Parked: parked,
-    CacheSource: cache_source,
-    Resume: resume,
-    Progress: progress,
-    Token: token,
-    Yielded: yielded,
-    Done: done,
-    Admitted: admitted,
-    EngineError: error,
-    BatchToken: batch_token,
-    BatchDone: batch_done,
-    Checks: checks,
+    Parked: request_lines.parked,
+    CacheSource: request_lines.cache_source,
+    Resume: request_lines.resume,
+    Progress: request_lines.progress,
+    Token: request_lines.token,
+    Yielded: request_lines.yielded,
+    Done: request_lines.done,
+    Admitted: request_lines.admitted,
+    EngineError: request_lines.error,
+    BatchToken: slot_lines.batch_token,
+    BatchDone: slot_lines.batch_done,
+    Checks: slot_lines.checks,
     Answer: answer,
     EngineOpaque: opaque,
 }
-"""The transition of every kind of line."""
-
-
-# -- what the transitions share --------------------------------------------------------------------
-
-
-def _number(request: Request | None) -> int | None:
-    return None if request is None else request.number
-
-
-def _current(model: Model, now: float, begins: bool = False) -> Request | None:
-    """Return the request a line belongs to.
-
-    `begins`: the line stands at a request's begin. Where the head is past that already, its end was
-    missed.
-    """
-    request = model.flight.current(now)
-    if begins and request is not None and request.read_over:
-        return _abandon(model, request, now)
-    return request
-
-
-def _abandon(model: Model, request: Request, now: float) -> Request | None:
-    """Give up a request whose end never came: what it touched is unknown. Return the next one."""
-    model.flight.pop(now)
-    model.main.forget()
-    slot = model.slot(request.slot)
-    if slot is not None and slot.owner is request:
-        slot.forget()
-    model.release(request)
-    return model.flight.current(now)
-
-
-def _begin(model: Model, request: Request) -> None:
-    """Note the first sign that the engine reads the prompt: the main session runs over it."""
-    if request.phase is not Phase.QUEUED:
-        return
-    request.phase = Phase.READING
-    model.release_untracked()
-    main = model.main
-    main.forget()
-    main.cvec, main.images, main.exact = request.cvec, request.images, True
-    if request.prompt is not None:
-        main.history = History(request.prompt)
-
-
-def _check_done(model: Model, request: Request, line: Done) -> None:
-    """Compare what `DONE` counts with what was seen; a request it does not fit is not known."""
-    if request.prompt is None:
-        return
-    if line.reused is not None and request.said is not None and line.reused != request.said:
-        model.drift(request.number, "reused", request.said, line.reused)
-    if line.prompt != len(request.prompt) and not request.images:
-        model.drift(request.number, "prompt", len(request.prompt), line.prompt, main=True)
-        request.prompt = None
-    elif line.generated != len(request.generated):
-        model.drift(request.number, "generated", len(request.generated), line.generated, main=True)
-        request.prompt = None
-
-
-def _settle_main(model: Model, request: Request, line: Done, now: float) -> None:
-    """Hold the prompt and every generated token but the last, unless nothing is kept.
-
-    Nothing is kept with `ckpt=0`, with pictures, and of a read that was stopped or gave way. After
-    an end token the main session may hold a few accepted drafts more.
-    """
-    main = model.main
-    if request.prompt is None:
-        main.forget()
-        return
-    if not line.generated or not request.ckpt or request.images:
-        main.lose()
-        return
-    main.history = History(request.prompt)
-    main.history.extend(request.generated[:-1])
-    main.valid, main.last_use = True, now
-    main.exact = not (line.finish == "stop" and line.offered > 0)
-
-
-def _copy_failed(request: Request) -> bool:
-    """Tell whether a refused admission should have gone on: then its copy left nothing usable."""
-    return request.finish == "length" and len(request.generated) == 1 and request.max_new > 1
-
-
-def _admitted_unknown(model: Model, slot: Slot, goes_on: bool) -> None:
-    """Take an admission's end that belongs to no known request."""
-    if slot.activity is Activity.DECODING and not goes_on:
-        return
-    slot.request = None
-    if goes_on:
-        slot.decode_unknown()
-    else:
-        slot.activity = Activity.IDLE
-        slot.forget()
+"""The transition of every kind of line: (model, the line, seconds) -> None."""

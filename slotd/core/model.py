@@ -1,7 +1,7 @@
 """The state model: everything slotd believes about the engine.
 
 Here: the whole state in one place, and what every transition may need of it. Not here: the
-transitions (`client_lines`, `engine_lines`), what is expected of the engine (`belief`), decisions
+transitions (`client_lines`, `engine_lines` and what it joins), what is expected of the engine (`belief`), decisions
 (`placing`).
 """
 

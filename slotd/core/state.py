@@ -1,7 +1,7 @@
 """What the engine's states hold and do: the main session and the batch slots.
 
 Here: the facts of one state, and the few changes of it that have a name. Not here: which line of
-the protocol causes a change (see `client_lines` and `engine_lines`).
+the protocol causes a change (see `client_lines`, `request_lines`, `slot_lines`).
 """
 
 from enum import Enum
