@@ -48,7 +48,7 @@ def park(table: Table, placement: Placement) -> Park | None:
         return None
     if main_value(table, main) < table.settings.park_min_value:
         return Park(None, "main_low_value")
-    if keepers(table, main):
+    if kept(table, main):
         return Park(None, "kept")
     free = destinations(table, placement)
     return (
@@ -98,6 +98,11 @@ def keepers(table: Table, main: MainRow) -> list[SlotRow]:
         for row in table.slots
         if holds_history(table, row) and kept_share(row, main) >= least_share
     ]
+
+
+def kept(table: Table, main: MainRow) -> bool:
+    """Tell whether some slot already holds park_kept_share of the main session's history."""
+    return bool(keepers(table, main))
 
 
 def destinations(table: Table, placement: Placement) -> list[SlotRow]:

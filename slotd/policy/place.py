@@ -155,7 +155,7 @@ def sibling_rank(table: Table, row: SlotRow) -> SiblingRank:
 
 
 def sibling(table: Table) -> tuple[SlotRow, PlaceReason] | None:
-    """Replace an older version of the same conversation, protected or not; the most shared first."""
+    """Replace an older version of the same conversation, protected or not: the most shared."""
     versions = sibling_versions(table)
     if not versions:
         return None
