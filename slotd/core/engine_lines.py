@@ -39,12 +39,16 @@ back. Nothing is believed of it then. Wrongly so costs one conversation its park
 in it would park and protect what is not there. (`SERR` and `VRAM` leave it alone.)"""
 
 
+_WINDOW_LINES = frozenset({BatchToken, BatchDone})
+"""The lines a window of decoding prints; any other line ends it."""
+
+
 def observe(model: Model, line: EngineLine, now: float) -> None:
     """Take in one line of the engine, printed at `now` (seconds)."""
-    transition = TRANSITIONS[type(line)]
-    if model.pad_rows is not None and not isinstance(line, BatchToken | BatchDone):
+    kind = type(line)
+    if model.pad_rows is not None and kind not in _WINDOW_LINES:
         model.pad_rows.end()
-    transition(model, line, now)
+    TRANSITIONS[kind](model, line, now)
 
 
 def info(model: Model, line: Info, now: float) -> None:

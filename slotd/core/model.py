@@ -1,8 +1,8 @@
 """The state model: everything slotd believes about the engine.
 
 Here: the whole state in one place, and what every transition may need of it. Not here: the
-transitions (`client_lines`, `engine_lines` and what it joins), what is expected of the engine (`belief`), decisions
-(`placing`).
+transitions (`client_lines`, `engine_lines` and what it joins), what is expected of the engine
+(`belief`), decisions (`placing`).
 """
 
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ class Model:
                 if slot is not None and slot.activity is Activity.IDLE:
                     slot.activity, slot.owner = Activity.READING, request
         size = capabilities.shape(park=False).group_size
-        self.pad_rows = PadRows(size) if capabilities.pads_rows else None
+        self.pad_rows = PadRows(self.slots, size) if capabilities.pads_rows else None
 
     def next_request(self) -> int:
         """Count one more request; return its number."""

@@ -22,7 +22,7 @@ def batch_token(model: Model, line: BatchToken, now: float) -> None:
         slot.request = None
         slot.decode_unknown()
     if model.pad_rows is not None:
-        for lost in model.pad_rows.token(model.slots, number):
+        for lost in model.pad_rows.token(number):
             lost.lose()
     if slot.pending is not None:
         slot.history.append(slot.pending)

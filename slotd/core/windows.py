@@ -20,27 +20,34 @@ class PadRows:
     lost one window early, never late.
     """
 
-    def __init__(self, group_size: int) -> None:
-        """Follow groups of `group_size` slots: group g begins at slot g * group_size."""
+    def __init__(self, slots: Sequence[Slot], group_size: int) -> None:
+        """Follow these slots in groups of `group_size`: group g begins at g * group_size."""
+        self._groups = [
+            tuple(slots[first : first + group_size]) for first in range(0, len(slots), group_size)
+        ]
         self._group_size = group_size
-        self._waiting: dict[int, set[int]] = {}
-        """By group: its active slots that have not printed in the current window."""
+        self._none = [0] * len(self._groups)
+        self._waiting = self._none.copy()
+        """By group, as bits: its active slots that have not printed in the current window."""
 
     def end(self) -> None:
         """End every group's window."""
-        if self._waiting:
-            self._waiting.clear()
+        self._waiting[:] = self._none
 
-    def token(self, slots: Sequence[Slot], number: int) -> list[Slot]:
+    def token(self, number: int) -> Sequence[Slot]:
         """Take a token of active slot `number`; return the slots its window costs their state."""
-        group = number // self._group_size
-        waiting = self._waiting.get(group)
-        if waiting is not None and number in waiting:
-            waiting.discard(number)
-            return []
-        first = group * self._group_size
-        mine = slots[first : first + self._group_size]
-        active = {slot.number for slot in mine if slot.activity is Activity.DECODING}
-        last = max(active, default=number)
-        self._waiting[group] = active - {number}
-        return [slot for slot in mine if slot.number < last and slot.number not in active]
+        group, bit = number // self._group_size, 1 << number
+        waiting = self._waiting[group]
+        if waiting & bit:
+            self._waiting[group] = waiting ^ bit
+            return ()
+        active = 0
+        for slot in self._groups[group]:
+            if slot.activity is Activity.DECODING:
+                active |= 1 << slot.number
+        self._waiting[group] = active & ~bit
+        return [
+            slot
+            for slot in self._groups[group]
+            if slot.activity is not Activity.DECODING and active >> slot.number
+        ]
