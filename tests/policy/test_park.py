@@ -73,6 +73,11 @@ def test_main_low_value_follows_the_idle_age() -> None:
     assert parked(main=twenty_five) == Park(0, "reclaim")
 
 
+def test_a_value_of_just_the_least_is_parked() -> None:
+    worth = value(37_000, 0.0, table().settings)
+    assert parked(main=main_row(37_000), park_min_value=worth) == Park(0, "reclaim")
+
+
 def test_main_low_value_comes_before_kept() -> None:
     slot = row(0, 2_000, shared_main=2_000)
     assert parked(slot, main=main_row(2_000, age=10.0)) == Park(None, "main_low_value")

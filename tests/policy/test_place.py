@@ -111,6 +111,13 @@ def test_spread_takes_empty_invalid_and_superseded_slots(blank: SlotRow) -> None
     assert chosen(place(table(*busy(1), matching(0, 40_000), blank, *others))) == (3, "spread")
 
 
+def test_spread_takes_idle_slots_only() -> None:
+    engine = evolve(SIX_IN_THREE, batch_groups=2)
+    others = (row(3, state="busy"), row(4, 9_000), row(5, 9_000))
+    of = table(*busy(1, 2), matching(0, 40_000), *others, engine=engine)
+    assert chosen(place(of)) == (0, "continue")
+
+
 def test_a_near_source_that_is_superseded_is_a_source() -> None:
     of = table(*busy(1), matching(0, 40_000), matching(3, 39_000, superseded=True))
     assert chosen(place(of)) == (3, "continue")
