@@ -183,6 +183,8 @@ class Caches:
         best = Source("none")
         if images:
             return best
+        # The main session's checkpoints outlive a read that was stopped, and, as in the reference
+        # engine, one with pictures.
         main = self.main
         if cvec == main.cvec and (main.usable or main.checkpoints):
             shared = _reusable(main.session, prompt)

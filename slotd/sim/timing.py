@@ -87,6 +87,7 @@ class Timing:
 
         43,379 tokens from nothing in 14.1 s, 11,110 tokens from 32,768 in 5.9 s (both in the
         checkpoints' document) and about 1,100 tok/s behind 77K tokens (the policy's document).
+        The published classifier chain comes out within 10% of its times.
         """
         return cls(prompt_tok_s=1e6 / 56, depth_ms_per_1k=12.4)
 

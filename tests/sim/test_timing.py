@@ -38,30 +38,45 @@ def seconds_to(steps: list[Step], start: bytes) -> float:
 
 
 def test_published_conversation_returns_in_about_a_second_instead_of_14() -> None:
-    conversation = [*tokens_of(36_994, 1), TURN_TOKEN, *tokens_of(6, 2)]
-    for park, reused, least, most in ((" park=3", 37_358, 0.5, 1.1), ("", 36_994, 0.1, 0.2)):
-        engine = SimEngine(SimOptions())
-        first = run(engine, request("GEN 358", conversation))
-        assert seconds_to(first, b"T ") == pytest.approx(14.0, abs=0.1)
-        reply = [int(step.output[2:]) for step in first if step.output.startswith(b"T ")]
-        history = conversation + reply
-        assert len(history) == 37_359
-        # Without a park, only the same conversation's next turn finds anything.
-        side = request(f"GEN 20{park}", tokens_of(300, 3)) if park else b"BSTOP 0\n"
-        run(engine, side)
-        turn = run(engine, request("GEN 1", [*history[:-1], TURN_TOKEN, 5, 6]))
-        assert engine.ledger[-1].resumed == (reused if park else 37_358)
+    # 37,352 tokens held, 7 new ones: the next turn is 37,359 tokens long.
+    prompt = tokens_of(36_995, 1)
+    for park, reused, least, most in ((" park=3", 37_352, 0.5, 1.1), ("", 0, 13.9, 14.2)):
+        engine = SimEngine()
+        cold = run(engine, request("GEN 358", prompt))
+        assert seconds_to(cold, b"T ") == pytest.approx(14.0, abs=0.1)
+        reply = [int(step.output[2:]) for step in cold if step.output.startswith(b"T ")]
+        run(engine, request(f"GEN 20{park}", tokens_of(300, 3)))
+        turn = run(engine, request("GEN 1", [*prompt, *reply, *tokens_of(6, 4)]))
+        assert engine.ledger[-1].prompt == 37_359
+        assert engine.ledger[-1].resumed == reused
         assert least < seconds_to(turn, b"T ") < most
 
 
-def test_side_request_without_a_park_costs_the_whole_conversation() -> None:
-    conversation = tokens_of(37_359, 1)
-    engine = SimEngine(SimOptions())
-    run(engine, request("GEN 1", conversation))
-    run(engine, request("GEN 20", tokens_of(300, 3)))
-    turn = run(engine, request("GEN 1", [*conversation, 5]))
-    assert seconds_to(turn, b"RESUME 0") < 0.2
-    assert seconds_to(turn, b"T ") == pytest.approx(14.1, abs=0.1)
+CLASSIFIER = [43_379, 43_624, 43_874, 44_134, 44_400, 44_669]
+WITHOUT = [(0, 14.146), (0, 14.112), (0, 14.277), (0, 14.399), (0, 14.535), (0, 14.596)]
+WITH = [(0, 14.255), (32_768, 7.577), *((43_340, each) for each in (1.253, 1.43, 1.652, 1.818))]
+
+
+@pytest.mark.parametrize(("checkpoints", "published"), [(1, WITHOUT), (2, WITH)])
+def test_published_classifier_chain(checkpoints: int, published: list[tuple[int, float]]) -> None:
+    # A transcript that grows before its last 39 tokens, query after query; an agent conversation
+    # takes the main session in between; each is parked when the other replaces it.
+    transcript, ending = tokens_of(50_000, 1), [*tokens_of(36, 2), TURN_TOKEN, 7, 8]
+    agent = [*tokens_of(27_000, 3), TURN_TOKEN, 5]
+    engine = SimEngine(
+        SimOptions(
+            slot_checkpoints=checkpoints,
+            branch_margin=1024 if checkpoints > 1 else 0,
+            timing=Timing.by_depth(),
+        )
+    )
+    for total, (reused, seconds) in zip(CLASSIFIER, published, strict=True):
+        run(engine, request("GEN 1 park=1", agent))
+        agent = [*agent, *tokens_of(250, total), TURN_TOKEN, 5]
+        query = [*transcript[: total - len(ending)], *ending]
+        steps = run(engine, request("GEN 1 park=0", query))
+        assert engine.ledger[-1].resumed == reused
+        assert seconds_to(steps, b"T ") == pytest.approx(seconds, rel=0.1)
 
 
 def test_published_throughput() -> None:
