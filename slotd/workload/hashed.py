@@ -253,7 +253,7 @@ def traffic_from_hashes(
                 arrival=hashed.arrival - begin,
                 conversation=conversations[number],
                 turn=turns[number],
-                parent=parent,
+                after=parent,
                 prompt=prompts[number],
                 reply=replies[number],
                 kind=hashed.kind,

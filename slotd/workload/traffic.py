@@ -22,17 +22,17 @@ from slotd.workload.prompt import TURN_TOKEN, Prompt
 class RequestSpec:
     """One request of a traffic.
 
-    `arrival` is in seconds from the traffic's begin.  `parent` is the index (in the same traffic)
-    of the request this one continues: it is never sent before that one has ended, because its
-    prompt holds that one's reply.  `think` is the time between the parent's end and this request,
-    in seconds, where it is known: a closed-loop replay waits that long instead of going by
+    `arrival` is in seconds from the traffic's begin.  `after` is the index (in the same traffic) of
+    the request that led to this one: mostly the one it continues, whose reply its prompt holds, so
+    that it is never sent before that one has ended.  `think` is the time between that end and this
+    request, in seconds, where it is known: a closed-loop replay waits that long instead of going by
     `arrival`.  `turn` counts from 1 within the conversation.
     """
 
     arrival: float
     conversation: int
     turn: int
-    parent: int | None
+    after: int | None
     prompt: Prompt
     reply: Prompt
     kind: str = "chat"
@@ -95,31 +95,29 @@ def between(traffic: Traffic, start: float, end: float) -> Traffic:
 
 
 def pick(traffic: Traffic, wanted: Iterable[bool]) -> Traffic:
-    """Keep the requests whose flag is set; renumber their parents (None for one left out)."""
+    """Keep the requests whose flag is set; renumber what they came after (None if left out)."""
     index: dict[int, int] = {}
     kept: list[RequestSpec] = []
     for number, (request, keep) in enumerate(zip(traffic.requests, wanted, strict=True)):
         if keep:
             index[number] = len(kept)
-            parent = None if request.parent is None else index.get(request.parent)
-            kept.append(evolve(request, parent=parent))
+            after = None if request.after is None else index.get(request.after)
+            kept.append(evolve(request, after=after))
     return evolve(traffic, requests=tuple(kept))
 
 
 def in_order(requests: Sequence[RequestSpec]) -> tuple[RequestSpec, ...]:
-    """Sort requests by arrival (stable) and renumber their parents.
+    """Sort requests by arrival (stable) and renumber what they came after.
 
     Raises:
-        ValueError: a request would come before the one it continues.
+        ValueError: a request would come before the one that led to it.
     """
     order = sorted(range(len(requests)), key=lambda number: (requests[number].arrival, number))
     index = {number: place for place, number in enumerate(order)}
     result = []
     for place, number in enumerate(order):
-        parent = requests[number].parent
-        if parent is not None and index[parent] >= place:
-            raise ValueError(
-                f"request {number} arrives before request {parent}, which it continues"
-            )
-        result.append(evolve(requests[number], parent=None if parent is None else index[parent]))
+        after = requests[number].after
+        if after is not None and index[after] >= place:
+            raise ValueError(f"request {number} arrives before {after}, which led to it")
+        result.append(evolve(requests[number], after=None if after is None else index[after]))
     return tuple(result)
