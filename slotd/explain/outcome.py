@@ -1,0 +1,163 @@
+"""What came of a decision, as far as the log tells it.
+
+Here: the words for the events of its request after it. Not here: finding them (`log`).
+"""
+
+from collections.abc import Callable, Mapping
+
+from attrs import frozen
+
+from slotd.explain import words
+from slotd.explain.log import Logged, Record
+from slotd.logs.person import printable
+
+_SETTLES = frozenset({"admitted", "solo_done", "yielded"})
+"""Events after which nothing more comes of a decision, and a park that has not come never will."""
+
+
+@frozen
+class Happening:
+    """One event after the decision, in words."""
+
+    at: str
+    event: str
+    says: str
+
+
+def outcome(logged: Logged) -> tuple[Happening, ...]:
+    """Return what came of the decision, in the log's order; empty when the log does not tell it."""
+    told = []
+    settled = parked = False
+    for record in logged.later:
+        event = str(record.get("event"))
+        if event == "engine_exit" and settled:
+            continue
+        parked = parked or event == "parked"
+        says = _SENTENCES.get(event)
+        if says is not None:
+            told.append(
+                Happening(printable(str(record.get("ts") or "")), event, says(record, logged))
+            )
+        if event in _SETTLES and not settled:
+            settled = True
+            told += _never_parked(logged, parked)
+    return tuple(told)
+
+
+def _never_parked(logged: Logged, parked: bool) -> list[Happening]:
+    park = logged.decision.park
+    if parked or park is None or park.slot is None:
+        return []
+    says = f"the engine did not say it parked: slot {park.slot} keeps what it held"
+    return [Happening("", "not parked", says)]
+
+
+def _admitted(record: Record, logged: Logged) -> str:
+    read = _reuse(record, logged)
+    if record.get("goes_on") is False:
+        return f"{read}; it ended there and did not go on in slot {_said(record, 'slot')}"
+    return f"in slot {_said(record, 'slot')}: {read}"
+
+
+def _solo_done(record: Record, logged: Logged) -> str:
+    return f"{_reuse(record, logged)}, generated {_said(record, 'generated')} ({_end(record)})"
+
+
+def _reuse(record: Record, logged: Logged) -> str:
+    """Say what was reused, and where that is not what the decision expected."""
+    prompt, reused = _count(record, "prompt"), _count(record, "reused")
+    said = f"reused {reused:,} of {words.tokens(prompt)} ({words.share(reused, prompt)})"
+    said += f", read {_count(record, 'read'):,}"
+    if reused != logged.decision.hint:
+        said += f"; expected to resume {logged.decision.hint:,}"
+    return f"{said}{_in_ms(record)}"
+
+
+def _slot_done(record: Record, _: Logged) -> str:
+    generated = words.tokens(_count(record, "generated"))
+    return f"slot {_said(record, 'slot')} is free: {generated} generated ({_end(record)})"
+
+
+def _park(record: Record, _: Logged) -> str:
+    return f"a park into slot {_said(record, 'slot')} asked for ({_said(record, 'how')})"
+
+
+def _parked(record: Record, _: Logged) -> str:
+    parked = _count(record, "tokens")
+    if parked == 0:
+        return f"the copy failed: slot {_said(record, 'slot')} holds nothing usable"
+    return f"{words.tokens(parked)} are in slot {_said(record, 'slot')}{_in_ms(record)}"
+
+
+def _cache_source(record: Record, _: Logged) -> str:
+    slot, tokens = record.get("slot"), words.tokens(_count(record, "tokens"))
+    if isinstance(slot, int) and slot < 0:
+        return f"the engine restored {tokens}, from no slot"
+    return f"the engine restored {tokens} from slot {_said(record, 'slot')}"
+
+
+def _yielded(record: Record, _: Logged) -> str:
+    kept = words.tokens(_count(record, "tokens"))
+    return f"the read gave way: {kept} are kept in slot {_said(record, 'slot')}"
+
+
+def _drift(record: Record, _: Logged) -> str:
+    believed, said = _said(record, "expected"), _said(record, "said")
+    return f"{_said(record, 'fact')}: expected {believed}, the engine said {said}{_wrong(record)}"
+
+
+def _wrong(record: Record) -> str:
+    slots = record.get("slots")
+    wrong = [words.slots(slots)] if isinstance(slots, list) and slots else []
+    wrong += ["the main session"] if record.get("main") is True else []
+    return f"; corrected: {' and '.join(wrong)}" if wrong else ""
+
+
+def _error(record: Record, _: Logged) -> str:
+    return f"{_said(record, 'where')}: {_said(record, 'message')}"
+
+
+def _engine_exit(record: Record, _: Logged) -> str:
+    how = [
+        f"{name} {record[name]}" for name in ("status", "signal") if record.get(name) is not None
+    ]
+    return f"the engine ended ({', '.join(how) or 'how is not said'}): nothing more came of it"
+
+
+def _said(record: Record, name: str) -> str:
+    found = record.get(name)
+    if type(found) is int:
+        return f"{found:,}"
+    return "?" if found is None else printable(str(found))
+
+
+def _count(record: Record, name: str) -> int:
+    found = record.get(name)
+    return found if isinstance(found, int) and found > 0 else 0
+
+
+def _in_ms(record: Record) -> str:
+    milliseconds = record.get("ms")
+    if not isinstance(milliseconds, int | float):
+        return ""
+    return (
+        f", in {milliseconds / 1000:.2f} s" if milliseconds >= 1000 else f", in {milliseconds:g} ms"
+    )
+
+
+def _end(record: Record) -> str:
+    return f"finish {_said(record, 'finish')}{_in_ms(record)}"
+
+
+_SENTENCES: Mapping[str, Callable[[Record, Logged], str]] = {
+    "park": _park,
+    "parked": _parked,
+    "cache_source": _cache_source,
+    "yielded": _yielded,
+    "admitted": _admitted,
+    "solo_done": _solo_done,
+    "slot_done": _slot_done,
+    "drift": _drift,
+    "error": _error,
+    "engine_exit": _engine_exit,
+}
