@@ -4,7 +4,7 @@ Here: one small class a kind, and the one-line refusal of a value that is not of
 options there are (`slotd.config.options`) and where their values come from.
 """
 
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from attrs import frozen
 
@@ -12,6 +12,7 @@ from slotd.policy.settings import SettingError, check_number, parse_number
 
 Value = float | bool | str | None
 ValueType = TypeVar("ValueType", bound=Value, covariant=True)
+Word = TypeVar("Word", bound=str)
 
 
 class Kind(Protocol[ValueType]):
@@ -53,20 +54,21 @@ class PolicyNumber:
 
 
 @frozen
-class Choice:
+class Choice(Generic[Word]):
     """One of a few words."""
 
-    words: tuple[str, ...]
+    words: tuple[Word, ...]
 
-    def from_text(self, name: str, text: str) -> str:
+    def from_text(self, name: str, text: str) -> Word:
         """Accept one of the words, spelled exactly so."""
         return self.from_file(name, text)
 
-    def from_file(self, name: str, value: object) -> str:
+    def from_file(self, name: str, value: object) -> Word:
         """Accept one of the words, spelled exactly so."""
-        if not isinstance(value, str) or value not in self.words:
-            raise refused(name, value, "one of " + ", ".join(self.words))
-        return value
+        for word in self.words:
+            if word == value:
+                return word
+        raise refused(name, value, "one of " + ", ".join(self.words))
 
 
 _FLAG_WORDS = {"true": True, "yes": True, "on": True, "1": True}

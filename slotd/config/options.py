@@ -9,6 +9,9 @@ from typing import Generic
 from attrs import frozen
 
 from slotd.config.kinds import Choice, Flag, Kind, Path, PolicyNumber, Value, ValueType
+from slotd.core.events import Level
+from slotd.core.settings import OFF, PARK_SETTINGS, ParkSetting
+from slotd.logs.settings import FORMAT_SETTINGS, LEVELS, FormatSetting
 from slotd.policy.settings import DEFAULTS, ENVIRONMENT_NAMES
 
 
@@ -60,15 +63,15 @@ POLICY = Option(
     "slotd",
     "policy",
     "SLOTD_POLICY",
-    Choice(("retention", "off")),
+    Choice(("retention", OFF)),
     "retention",
     "who chooses slots and parks; off: nobody, lines pass as they are",
 )
-PARK = Option(
+PARK: Option[ParkSetting] = Option(
     "slotd",
     "park",
     "SLOTD_PARK",
-    Choice(("auto", "native", "emulated", "off")),
+    Choice(PARK_SETTINGS),
     "auto",
     "how the main session's history is parked",
 )
@@ -96,19 +99,19 @@ LOG_FILE: Option[str | None] = Option(
     None,
     "where the log goes; unset: standard error",
 )
-LOG_FORMAT = Option(
+LOG_FORMAT: Option[FormatSetting] = Option(
     "log",
     "format",
     "SLOTD_LOG_FORMAT",
-    Choice(("auto", "json", "text")),
+    Choice(FORMAT_SETTINGS),
     "auto",
     "auto: text on a terminal, JSON lines elsewhere",
 )
-LOG_LEVEL = Option(
+LOG_LEVEL: Option[Level] = Option(
     "log",
     "level",
     "SLOTD_LOG_LEVEL",
-    Choice(("debug", "info", "warning", "error")),
+    Choice(LEVELS),
     "info",
     "the least level that is logged",
 )

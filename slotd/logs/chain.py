@@ -16,8 +16,8 @@ from rich.console import Console
 from slotd.core.events import Event
 from slotd.logs.person import line_of
 from slotd.logs.records import timestamp
+from slotd.logs.settings import Format
 
-Format = Literal["json", "text"]
 Colours = Literal["auto", "standard", "256", "truecolor", "windows"] | None
 _EventFields = MutableMapping[str, Any]  # structlog's own type for them
 

@@ -16,10 +16,10 @@ from attrs import frozen
 from slotd.core.events import Event, Level
 from slotd.logs.chain import Chain
 from slotd.logs.destination import Destination
+from slotd.logs.settings import LEVELS
 
 MOST_WAITING = 4096
 """Events that wait to be written; one more is dropped."""
-LEVELS: tuple[Level, ...] = ("debug", "info", "warning", "error")
 
 
 @frozen

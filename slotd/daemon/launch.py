@@ -1,0 +1,152 @@
+"""Starting the engine, as early and as much like slotd's own parent would have done as possible.
+
+Here: the engine's process and its two pipes, what it inherits, and the refusals. Not here: anything
+that happens once it runs (`slotd.daemon.run`, imported only then, because its imports take several
+times as long as everything before them).
+
+What the engine has is what it would have had in slotd's place: its arguments, the environment, the
+working directory, standard error, further descriptors that slotd was given, the signal mask, the
+ignored signals, the process group and the terminal. Two things differ: standard input and output
+are pipes of slotd's, and SIGPIPE is never ignored (Python cannot tell what it was before; a serve
+process that starts engines with its language's usual means does not ignore it either).
+"""
+
+import errno
+import fcntl
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from attrs import frozen
+
+from slotd.config.configuration import Configuration
+from slotd.config.errors import ConfigurationError
+from slotd.config.options import LOG_FILE
+from slotd.daemon.signals import TakenSignals
+from slotd.logs.destination import STANDARD_ERROR, Destination, open_log_file
+
+ENGINE_INPUT_PIPE = 1 << 20
+"""Bytes asked for in the pipe to the engine, so that a long prompt goes in few pieces. The pipe
+from the engine keeps the system's size: what is in it is ahead of what the client takes."""
+
+MISSING, NOT_EXECUTABLE = 127, 126
+"""Exit statuses, as shells have them."""
+
+
+class EngineStartError(Exception):
+    """The engine cannot be started; the message is one line."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+        """What slotd exits with."""
+
+
+@frozen
+class StartedEngine:
+    """The engine's process and slotd's ends of its pipes."""
+
+    process: subprocess.Popen[bytes]
+    input: int
+    """Descriptor of the end that is written; blocking as yet."""
+    output: int
+    """Descriptor of the end that is read; blocking as yet."""
+
+
+def start_engine(
+    command: Sequence[str], environment: Mapping[str, str] | None = None
+) -> StartedEngine:
+    """Start `command`, with the environment of this process unless one is given.
+
+    Raises EngineStartError when it cannot be found or executed.
+    """
+    engine_reads, input_end = os.pipe()
+    output_end, engine_writes = os.pipe()
+    with suppress(OSError):  # the user's pipes are over a limit: the usual size will do
+        fcntl.fcntl(input_end, fcntl.F_SETPIPE_SZ, ENGINE_INPUT_PIPE)
+    try:
+        # close_fds: every descriptor of slotd's own is close-on-exec, others are the engine's too.
+        process = subprocess.Popen(
+            command, stdin=engine_reads, stdout=engine_writes, env=environment, close_fds=False
+        )
+    except OSError as error:
+        os.close(input_end)
+        os.close(output_end)
+        raise _refusal(command[0], error) from None
+    finally:
+        os.close(engine_reads)
+        os.close(engine_writes)
+    return StartedEngine(process, input_end, output_end)
+
+
+def occupy_standard_descriptors() -> None:
+    """Put /dev/null where standard input, output or error was closed.
+
+    Otherwise the next descriptor opened would be taken for it. It is close-on-exec: in the engine,
+    that descriptor is closed again, as it would have been.
+    """
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest one that is free: this one
+
+
+def exit_status(returncode: int) -> int:
+    """Return what to exit with for a process's `returncode`: 128 + n for signal n."""
+    return returncode if returncode >= 0 else 128 - returncode
+
+
+def _refusal(engine: str, error: OSError) -> EngineStartError:
+    if error.errno == errno.ENOENT and not os.access(engine, os.F_OK):
+        where = "there is no such file" if os.sep in engine else "there is none in PATH"
+        return EngineStartError(
+            f"engine {engine}: {where}: give the path of the engine's executable", MISSING
+        )
+    if error.errno == errno.ENOENT:
+        reason = "the interpreter or loader it names is missing"
+    elif error.errno == errno.EACCES and os.access(engine, os.X_OK):
+        reason = "is a directory"
+    elif error.errno == errno.EACCES:
+        reason = "you may not execute it"
+    elif error.errno == errno.ENOEXEC:
+        reason = "is not a program this system can run"
+    else:
+        reason = error.strerror or "unknown reason"
+    return EngineStartError(
+        f"engine {engine}: cannot be executed: {reason}: give the path of the engine's executable",
+        NOT_EXECUTABLE,
+    )
+
+
+def run_engine(
+    command: Sequence[str],
+    configuration: Configuration,
+    environment: Mapping[str, str] | None = None,
+) -> int:
+    """Start `command` and relay until it has ended; return what to exit with.
+
+    `environment` is the engine's; this process's unless one is given. Raises ConfigurationError
+    when the log file cannot be opened, EngineStartError when the engine cannot be started.
+    """
+    occupy_standard_descriptors()
+    destination = Destination(_log_descriptor(configuration[LOG_FILE]))
+    signals = TakenSignals()
+    engine = start_engine(command, environment)
+    signals.block()
+    from slotd.daemon.run import run  # only now: see the module's docstring
+
+    return run(engine, configuration, destination, signals)
+
+
+def _log_descriptor(path: str | None) -> int:
+    if path is None:
+        return STANDARD_ERROR
+    try:
+        return open_log_file(path)
+    except OSError as error:
+        raise ConfigurationError(
+            f"log file {path}: cannot be opened for appending: {error.strerror}: "
+            "give --log-file a path that can be written"
+        ) from None

@@ -1,0 +1,152 @@
+"""The relay: bytes of both sides through the sidecar, at the pace of whoever is slower.
+
+Here: the two directions, what the end of each means for the others, and the order of what is
+written. Not here: what a line means (`slotd.core`), and which descriptors the streams are
+(`slotd.daemon.streams`). It works on any trio streams and owns no clock.
+
+What ends what:
+
+- the client's end of input is passed on when everything before it, an unfinished last line
+  included, is written; the engine then takes the time it needs;
+- the engine's end of output is passed on when everything it printed is written;
+- a client that no longer reads: the engine's output is closed, so that its next line fails as it
+  would have without slotd; what the client writes still passes;
+- an engine that no longer reads: the client's input is closed, likewise.
+
+A client that reads slowly holds up the engine's output by the pipe between them and one read of
+slotd's, and nothing else: what it writes goes to the engine all the while.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+import trio
+from attrs import frozen
+from trio.abc import ReceiveStream, SendStream
+
+from slotd.core.events import Event
+from slotd.core.sidecar import Output
+from slotd.daemon.lane import Lane
+
+READ_FROM_CLIENT = 1 << 18
+READ_FROM_ENGINE = 1 << 16
+"""Bytes: the most that is read at once, and so what slotd holds of a side that is not taken."""
+
+
+class Translator(Protocol):
+    """What the relay needs of a `Sidecar`."""
+
+    def from_client(self, data: bytes, now: float) -> Output:
+        """Take bytes the client wrote."""
+
+    def from_engine(self, data: bytes, now: float) -> Output:
+        """Take bytes the engine wrote."""
+
+    def client_eof(self, now: float) -> Output:
+        """Take the end of the client's stream."""
+
+    def engine_eof(self, now: float) -> Output:
+        """Take the end of the engine's stream."""
+
+
+async def relay(
+    *,
+    client_in: ReceiveStream,
+    client_out: SendStream,
+    engine_in: SendStream,
+    engine_out: ReceiveStream,
+    sidecar: Translator,
+    clock: Callable[[], float],
+    log: Callable[[Event], None],
+    engine_ended: Callable[[], Awaitable[object]] | None = None,
+) -> None:
+    """Relay until both directions have ended.
+
+    `clock` gives the seconds the sidecar is told; `log` takes every event and must not block.
+    With `engine_ended`, which returns once the engine's process is gone, the client's direction
+    ends then as well: when what the engine printed has been delivered there is nothing left to do.
+    Every stream is closed on the way, except those that are cut short by that or by a cancellation.
+    """
+    to_client, to_engine = Lane(client_out), Lane(engine_in)
+
+    def take(output: Output) -> None:
+        to_engine.put(output.to_engine)
+        to_client.put(output.to_client)
+        for event in output.events:
+            log(event)
+
+    async with trio.open_nursery() as nursery:
+        upstream = _Direction(
+            source=client_in,
+            most=READ_FROM_CLIENT,
+            translate=sidecar.from_client,
+            finish=sidecar.client_eof,
+            own=to_engine,
+            other=to_client,
+            names=("client_in", "engine_in"),
+        )
+        downstream = _Direction(
+            source=engine_out,
+            most=READ_FROM_ENGINE,
+            translate=sidecar.from_engine,
+            finish=sidecar.engine_eof,
+            own=to_client,
+            other=to_engine,
+            names=("engine_out", "client_out"),
+        )
+        nursery.start_soon(upstream.run, clock, take, log, nursery)
+        await downstream.run(clock, take, log, nursery)
+        if engine_ended is not None:
+            await engine_ended()
+            nursery.cancel_scope.cancel()
+
+
+@frozen
+class _Direction:
+    """One way through the sidecar."""
+
+    source: ReceiveStream
+    most: int
+    translate: Callable[[bytes, float], Output]
+    finish: Callable[[float], Output]
+    own: Lane
+    """Where what is read here mostly goes; waited for."""
+    other: Lane
+    """Where it seldom goes; not waited for."""
+    names: tuple[str, str]
+    """Of the source and of its own lane's stream, for the log."""
+
+    async def run(
+        self,
+        clock: Callable[[], float],
+        take: Callable[[Output], None],
+        log: Callable[[Event], None],
+        nursery: trio.Nursery,
+    ) -> None:
+        source_name, sink_name = self.names
+        try:
+            while data := await self._read():
+                take(self.translate(data, clock()))
+                self.other.drain_soon(nursery)
+                await self.own.flush()
+                await self.other.settle()
+        except trio.BrokenResourceError:  # whoever should have read it has gone
+            log(_closed(sink_name))
+            await self.source.aclose()
+            return
+        log(_closed(source_name))
+        take(self.finish(clock()))
+        self.other.drain_soon(nursery)
+        await self.own.aclose()
+
+    async def _read(self) -> bytes:
+        """Return the next bytes, b"" at the end; a source that broke has ended."""
+        try:
+            return bytes(await self.source.receive_some(self.most))
+        except trio.BrokenResourceError:
+            return b""
+
+
+def _closed(stream: str) -> Event:
+    """Tell that somebody closed their end of `stream`."""
+    return Event("stream_closed", "info", {"stream": stream})

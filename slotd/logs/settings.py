@@ -1,0 +1,23 @@
+"""What an operator may choose about the log.
+
+Here: the words. Not here: where their values come from (`slotd.config`). Light, as it is imported
+before the engine is started.
+"""
+
+from typing import Literal
+
+from slotd.core.events import Level
+
+LEVELS: tuple[Level, ...] = ("debug", "info", "warning", "error")
+"""From the least to the most important."""
+
+Format = Literal["json", "text"]
+FormatSetting = Literal["auto", "json", "text"]
+FORMAT_SETTINGS: tuple[FormatSetting, ...] = ("auto", "json", "text")
+
+
+def chosen_format(setting: FormatSetting, is_terminal: bool) -> Format:
+    """Return the format in force: "auto" is text on a terminal and JSON lines elsewhere."""
+    if setting == "auto":
+        return "text" if is_terminal else "json"
+    return setting
