@@ -248,6 +248,7 @@ def error(model: Model, line: EngineError, now: float) -> None:
         "error",
         "warning",
         where="engine",
+        request=entry.number,
         message=f"the engine answered request {entry.number} with ERR",
     )
 
