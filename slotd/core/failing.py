@@ -8,6 +8,7 @@ from traceback import extract_tb
 
 from protocol import (
     Admitted,
+    Answer,
     BatchDone,
     BatchToken,
     Checks,
@@ -19,7 +20,7 @@ from protocol import (
 )
 from slotd.core.engine_lines import observe
 from slotd.core.events import Event
-from slotd.core.flight import Entry, Request
+from slotd.core.flight import Entry, Question, Request
 from slotd.core.model import Model
 from slotd.core.state import Activity, Slot
 
@@ -88,6 +89,8 @@ def settle(model: Model, head: Entry | None, line: EngineLine, now: float) -> No
     match line:
         case EngineError():
             ends = True
+        case Answer():
+            ends = isinstance(head, Question)
         case Done():
             ends = isinstance(head, Request) and not head.batch
         case Admitted():

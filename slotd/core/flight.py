@@ -16,6 +16,7 @@ from enum import Enum
 from attrs import Factory, define, frozen
 
 from protocol import TokenIds
+from slotd.policy.story import Story
 from slotd.policy.table import RequestVerb
 
 BOUND = 64
@@ -55,6 +56,8 @@ class Request:
     sent: float
     turn: float
     """When it came to the head of the queue, in seconds."""
+    story: Story | None = None
+    """Its place in its conversation, where stories are told at all."""
     phase: Phase = Phase.QUEUED
     said: int | None = None
     """Tokens the engine said it reuses: `RESUME`, or `CACHE_SOURCE` before it."""

@@ -9,6 +9,7 @@ from array import array
 import numpy as np
 
 from protocol.tokens import EMPTY, TokenIds
+from slotd.policy.story import Story
 
 _SPARE_TOKENS = 4096
 """Room a history gets beyond what it needs, when it must be copied to grow; at least."""
@@ -22,10 +23,14 @@ class History:
     what was appended since the last call (everything, the first time).
     """
 
-    __slots__ = ("_buffer", "_mine", "_tail", "_used")
+    __slots__ = ("_buffer", "_mine", "_tail", "_used", "story")
 
-    def __init__(self, tokens: TokenIds = EMPTY) -> None:
-        """Begin with `tokens`, an int32 array of shape (tokens,) nobody writes to any more."""
+    def __init__(self, tokens: TokenIds = EMPTY, story: Story | None = None) -> None:
+        """Begin with `tokens`, an int32 array of shape (tokens,) nobody writes to any more.
+
+        `story` is that of the request that made it, where stories are told at all.
+        """
+        self.story = story
         self._buffer = tokens
         self._used = len(tokens)
         self._mine = False
@@ -62,4 +67,4 @@ class History:
 
     def first(self, count: int) -> "History":
         """Return a history of the first `count` tokens, sharing them."""
-        return History(self.tokens()[:count])
+        return History(self.tokens()[:count], self.story)

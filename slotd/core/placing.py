@@ -73,6 +73,8 @@ def plan_request(
     request = RequestState(line.verb, line.slot, line.ids, line.cvec, line.images)
     table = slot_table(model, settings, request, now)
     decision = _checked(model, decider.decide(table)) if kept is None else _go_on(table, kept)
+    if settings.keep_client_keys and line.key(b"park") is not None:
+        decision = evolve(decision, park=None)
     told = (_placed(number, line.verb, table, decision), *_parking(number, table, decision))
     if line.slot is not None and decision.placement.slot is None:
         return Plan(events=told)

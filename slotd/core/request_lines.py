@@ -143,7 +143,8 @@ def yielded(model: Model, line: Yielded, now: float) -> None:
         return
     _begin(model, request)
     request.yielded, request.read = True, line.tokens
-    slot.hold(History(request.prompt[: line.tokens]), cvec=request.cvec, last_use=now, valid=True)
+    part = History(request.prompt[: line.tokens], request.story)
+    slot.hold(part, cvec=request.cvec, last_use=now, valid=True)
     slot.owner, slot.request = None, request.number
     slot.activity = Activity.YIELDED if slot.valid else Activity.IDLE
     model.tell(
@@ -290,7 +291,7 @@ def _begin(model: Model, request: Request) -> None:
     main.forget()
     main.cvec, main.images, main.exact = request.cvec, request.images, True
     if request.prompt is not None:
-        main.history = History(request.prompt)
+        main.history = History(request.prompt, request.story)
 
 
 def _check_done(model: Model, request: Request, line: Done) -> None:
@@ -320,7 +321,7 @@ def _settle_main(model: Model, request: Request, line: Done, now: float) -> None
     if not line.generated or not request.ckpt or request.images:
         main.lose()
         return
-    main.history = History(request.prompt)
+    main.history = History(request.prompt, request.story)
     main.history.extend(request.generated[:-1])
     main.valid, main.last_use = True, now
     main.exact = not (line.finish == "stop" and line.offered > 0)

@@ -119,7 +119,7 @@ class Slot:
         if request.prompt is None or len(request.generated) != 1:
             self.decode_unknown()
             return
-        self.history, self.valid = History(request.prompt), True
+        self.history, self.valid = History(request.prompt, request.story), True
         self.pending = request.generated[0]
 
     def decode_unknown(self) -> None:

@@ -33,6 +33,7 @@ class Conversation:
         self.reply: list[int] = []
         self.expected: list[int] = []
         self.cancelled = False
+        self.stopped = False
 
 
 class Bench:
@@ -132,6 +133,7 @@ class Bench:
 
     def _finish(self, conversation: Conversation) -> None:
         got, expected = conversation.reply, conversation.expected
+        assert conversation.stopped or not conversation.cancelled, "another request was stopped"
         assert got == (expected[: len(got)] if conversation.cancelled else expected)
         self.finished += 1
         conversation.tokens = conversation.tokens + got
@@ -161,17 +163,22 @@ class Bench:
         self.request(conversation, slot, chance.randrange(1, 30))
         act = chance.random()
         if act < 0.1:
+            conversation.stopped = True
             self.send("STOP")
         elif act < 0.3 and self.slots:
             self.give_way(conversation, slot)
         elif act < 0.4 and self.busy:
-            self.send(f"BSTOP {chance.choice(sorted(self.busy))}")
+            victim = chance.choice(sorted(self.busy))
+            self.busy[victim].stopped = True
+            self.send(f"BSTOP {victim}")
+        elif (late := self.free_slot()) is not None and late != slot:
+            self.send(f"BSTOP {late}")
         self.read_until(lambda: self.head is None)
         if chance.random() < 0.3:
             self.read_until(lambda: not self.busy)
 
     def request(self, conversation: Conversation, slot: int | None, max_new: int) -> None:
-        conversation.reply, conversation.cancelled = [], False
+        conversation.reply, conversation.cancelled, conversation.stopped = [], False, False
         conversation.expected = self.expected_tokens(conversation.tokens, max_new)
         self.head, self.head_slot, self.yielded = conversation, slot, None
         verb = "GEN" if slot is None else f"BGEN {slot}"
@@ -181,6 +188,7 @@ class Bench:
         into = self.free_slot() if slot is None else slot
         if into is None:
             return
+        conversation.stopped = True
         self.send(f"BYIELD {into}")
         self.read_until(lambda: self.head is None)
         if self.yielded is None or self.random.random() < 0.3:
