@@ -73,6 +73,7 @@ class Serve:
                 when there is more than one, else what the slots hold).
         """
         self._settings = settings or ServeSettings()
+        self._every_token = self._settings.every_token
         self._strategy = strategy
         self._reader = LineReader(frames=False)
         self._info: dict[str, str] = {}
@@ -98,6 +99,15 @@ class Serve:
     def idle(self) -> bool:
         """Whether no request runs or waits, cancelled ones that still run included."""
         return not self._runs
+
+    def so_far(self, request_id: str) -> tuple[int, tuple[Leg, ...]]:
+        """Return a running request's count of tokens got, and its legs that are over.
+
+        Raises:
+            KeyError: no such request runs or waits.
+        """
+        run = self._runs[request_id]
+        return len(run.generated), tuple(run.legs)
 
     def submit(self, request: Request, now: float) -> list[bytes]:
         """Take a request; return the lines to send now.
@@ -141,7 +151,12 @@ class Serve:
         for item in self._reader.feed(data):
             line = parse_engine_line(item)
             if isinstance(line, BatchToken):
-                self._batch_token(line)
+                # The hot path: hence no rule is looked at.
+                run = self._decoding.get(line.slot)
+                if run is None:
+                    self._surprise(f"BT for slot {line.slot}, where nothing runs")
+                else:
+                    self._got(run, line.id)
             else:
                 self._take(line, now)
                 self._advance()
@@ -225,15 +240,8 @@ class Serve:
 
     def _got(self, run: Run, token: int) -> None:
         run.generated.append(token)
-        if not run.cancelled:
+        if (self._every_token or len(run.generated) == 1) and not run.cancelled:
             self._events.append(TokenArrived(run.request.id, token))
-
-    def _batch_token(self, line: BatchToken) -> None:
-        run = self._decoding.get(line.slot)
-        if run is None:
-            self._surprise(f"BT for slot {line.slot}, where nothing runs")
-        else:
-            self._got(run, line.id)
 
     def _batch_done(self, line: BatchDone, now: float) -> None:
         run = self._decoding.pop(line.slot, None)
@@ -259,7 +267,7 @@ class Serve:
         control, self._control = self._control, None
         if control is None:
             return
-        self._note_leg(control)
+        control.run.legs.append(control.leg())
         for slot in (control.slot, control.reserved):
             if slot is not None:
                 self._table.release(slot)
@@ -270,25 +278,11 @@ class Serve:
 
     # A leg ends ------------------------------------------------------------------------------
 
-    def _note_leg(self, control: Control) -> None:
-        read_all = control.got > 0 or (control.done is not None and control.done.finish != "cancel")
-        end = control.sent if read_all else control.part or control.read
-        control.run.legs.append(
-            Leg(
-                verb="GEN" if control.slot is None else "BGEN",
-                slot=control.slot,
-                prompt=control.sent,
-                resumed=control.resumed,
-                source=control.source,
-                read=max(0, end - control.resumed),
-            )
-        )
-
     def _leave_control(self, control: Control, done: Done, goes_on: bool, now: float) -> None:
         """Free the control lines: the request goes on in its slot, waits again, or is over."""
         run, slot = control.run, control.slot
         self._control = None
-        self._note_leg(control)
+        run.legs.append(control.leg())
         if control.part is not None and control.reserved is not None:
             self._gave_way(run, control.reserved, control.part, now)
             return

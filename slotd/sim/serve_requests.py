@@ -22,11 +22,13 @@ class ServeSettings:
 
     `long_read`: the tokens left to read from which a read may give way. `stale_lines`: send every
     `STOP`, `BSTOP` and `BYIELD` that could have crossed with the end of what it was for, right
-    after that end (what a slower serve process does by chance).
+    after that end (what a slower serve process does by chance). `every_token`: tell of every
+    token; otherwise only of a request's first one, which is quicker (`Ended` has them all).
     """
 
     long_read: int = 4096
     stale_lines: bool = False
+    every_token: bool = True
 
 
 @frozen(eq=False)
@@ -65,7 +67,7 @@ class Leg:
 
 @frozen
 class TokenArrived:
-    """The request got its next token."""
+    """The request got its next token (see `ServeSettings.every_token`)."""
 
     request: str
     token: int
@@ -177,3 +179,16 @@ class Control:
     def left(self) -> int:
         """Tokens of the prompt that are not read yet."""
         return self.sent - max(self.resumed, self.read)
+
+    def leg(self) -> Leg:
+        """Sum up the leg that is over now."""
+        read_all = self.got > 0 or (self.done is not None and self.done.finish != "cancel")
+        end = self.sent if read_all else self.part or self.read
+        return Leg(
+            verb="GEN" if self.slot is None else "BGEN",
+            slot=self.slot,
+            prompt=self.sent,
+            resumed=self.resumed,
+            source=self.source,
+            read=max(0, end - self.resumed),
+        )

@@ -34,6 +34,8 @@ def next_to_run(
     if not table.rows or (alone and first.slot is None):
         return first, None
     for run in waiting:
+        if run.slot is None and not table.free:
+            continue
         chosen = run
         if run.slot is not None:
             shorter = shorter_waiting(waiting, run.length - run.part)
