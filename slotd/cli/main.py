@@ -14,6 +14,9 @@ COMMANDS = {
     "config": "slotd.cli.config",
     "decide": "slotd.cli.decide",
     "explain": "slotd.cli.explain",
+    "curves": "slotd.cli.curves",
+    "shim": "slotd.cli.shim",
+    "tail": "slotd.cli.tail",
 }
 """The module of every command, by the command's name."""
 

@@ -31,7 +31,7 @@ from slotd.daemon.signals import ASK_TO_END, SENT_BY_KERNEL, Action, TakenSignal
 from slotd.daemon.streams import PolledReader, PolledWriter, standard_input, standard_output
 from slotd.logs.chain import Chain
 from slotd.logs.destination import Destination
-from slotd.logs.settings import chosen_format
+from slotd.logs.settings import chosen_format, colours_wanted
 from slotd.logs.writer import LogWriter
 
 
@@ -54,7 +54,7 @@ def run(
 ) -> int:
     """Relay between standard input and output and `engine`; return what to exit with."""
     log_format = chosen_format(configuration[LOG_FORMAT], destination.is_terminal)
-    colours = destination.is_terminal and not os.environ.get("NO_COLOR")
+    colours = colours_wanted(destination.is_terminal)
     writer = LogWriter(Chain(log_format, colours), destination, configuration[LOG_LEVEL])
     settings = sidecar_settings(configuration)
     with writer:

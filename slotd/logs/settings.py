@@ -4,6 +4,7 @@ Here: the words. Not here: where their values come from (`slotd.config`). Light,
 before the engine is started.
 """
 
+import os
 from typing import Literal
 
 from slotd.core.events import Level
@@ -21,3 +22,8 @@ def chosen_format(setting: FormatSetting, is_terminal: bool) -> Format:
     if setting == "auto":
         return "text" if is_terminal else "json"
     return setting
+
+
+def colours_wanted(is_terminal: bool) -> bool:
+    """Return whether to write colours: to a terminal, unless NO_COLOR is set (no-color.org)."""
+    return is_terminal and not os.environ.get("NO_COLOR")
