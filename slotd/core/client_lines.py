@@ -8,6 +8,7 @@ from protocol import ClientOpaque, Exchange, Generate, common_prefix
 from slotd.core.flight import Question, Request
 from slotd.core.model import Model
 from slotd.core.state import Activity
+from slotd.policy.story import Story
 from slotd.policy.table import RequestVerb
 
 _REQUEST_VERBS: dict[bytes, RequestVerb] = {
@@ -23,7 +24,13 @@ _UNKNOWN_ANSWERS = frozenset({"CHECKG"})
 
 
 def sent_request(
-    model: Model, line: Generate, number: int, slot: int | None, park: int | None, now: float
+    model: Model,
+    line: Generate,
+    number: int,
+    slot: int | None,
+    park: int | None,
+    now: float,
+    story: Story | None = None,
 ) -> None:
     """Queue a request that was sent to engine slot `slot`, with a park into slot `park`."""
     request = Request(
@@ -39,6 +46,7 @@ def sent_request(
         park=park,
         sent=now,
         turn=now,
+        story=story,
     )
     _queue_request(model, request)
 

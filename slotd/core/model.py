@@ -12,6 +12,7 @@ from slotd.core.events import Event, Level
 from slotd.core.flight import Flight, Request
 from slotd.core.numbering import Numbering
 from slotd.core.prompt_rate import PromptRate
+from slotd.core.recall import Recall
 from slotd.core.state import Activity, Main, Slot
 from slotd.core.windows import PadRows
 from slotd.policy.json_fields import JsonValue
@@ -20,8 +21,10 @@ from slotd.policy.json_fields import JsonValue
 class Model:
     """What the engine is, what its states hold, and what is on its way to it."""
 
-    def __init__(self) -> None:
-        """Begin with an engine that has said nothing yet."""
+    def __init__(self, recall: Recall | None = None) -> None:
+        """Begin with an engine that has said nothing yet; `recall` recognises conversations."""
+        self.recall = recall
+        """What was seen of conversations; None: no stories are told."""
         self.requests = 0
         """Requests seen so far: the number of the last one."""
         self.events: list[Event] = []

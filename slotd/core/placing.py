@@ -6,17 +6,18 @@ here: the rules (`slotd.policy`), and carrying a decision out (`sidecar`).
 
 from attrs import evolve, frozen
 
-from protocol import BatchYield, Generate
+from protocol import BatchYield, Generate, TokenIds
 from slotd.core.client_lines import give_up_yield, goes_on
 from slotd.core.events import Event
 from slotd.core.flight import Request
 from slotd.core.model import Model
 from slotd.core.settings import OFF, SidecarSettings
-from slotd.core.state import Activity, Slot
+from slotd.core.state import Activity, Main, Slot
 from slotd.policy.decide import Decider, Decision
 from slotd.policy.json_fields import JsonValue
 from slotd.policy.park import main_value, park
 from slotd.policy.place import Placement
+from slotd.policy.story import Stories, Story
 from slotd.policy.survey import MainState, RequestState, SlotState, survey
 from slotd.policy.table import SlotOccupancy, Table, slot_score
 from slotd.policy.table_json import as_logged, table_to_json
@@ -32,6 +33,8 @@ class Plan:
     """The engine slot chosen for an admission."""
     park: int | None = None
     """The engine slot the main session is parked in."""
+    story: Story | None = None
+    """The request's place in its conversation, where stories are told at all."""
     events: tuple[Event, ...] = ()
 
 
@@ -71,15 +74,16 @@ def plan_request(
             return Plan()
         give_up_yield(model, line.slot)
     request = RequestState(line.verb, line.slot, line.ids, line.cvec, line.images)
-    table = slot_table(model, settings, request, now)
+    story = tell_story(model, number, line.ids, now)
+    table = with_stories(model, slot_table(model, settings, request, now), story)
     decision = _checked(model, decider.decide(table)) if kept is None else _go_on(table, kept)
     if settings.keep_client_keys and line.key(b"park") is not None:
         decision = evolve(decision, park=None)
     told = (_placed(number, line.verb, table, decision), *_parking(number, table, decision))
     if line.slot is not None and decision.placement.slot is None:
-        return Plan(events=told)
+        return Plan(story=story, events=told)
     where = None if decision.park is None else decision.park.slot
-    return Plan(True, decision.placement.slot, where, told)
+    return Plan(True, decision.placement.slot, where, story, told)
 
 
 def plan_yield(
@@ -98,7 +102,7 @@ def plan_yield(
     if request.prompt is None or not decides(model, settings):
         return Reservation(request, own.number) if own.idle else None
     state = RequestState("BGEN", line.slot, request.prompt, request.cvec)
-    table = slot_table(model, settings, state, now)
+    table = with_stories(model, slot_table(model, settings, state, now), request.story)
     decision = evolve(_checked(model, decider.decide(table)), park=None)
     told = _placed(request.number, "BYIELD", table, decision)
     if decision.placement.slot is None:
@@ -126,6 +130,32 @@ def slot_table(model: Model, settings: SidecarSettings, request: RequestState, n
         slots=[_slot_state(slot, now) for slot in model.slots],
     )
     return as_logged(table)
+
+
+def tell_story(model: Model, number: int, prompt: TokenIds, now: float) -> Story | None:
+    """File the histories that are complete, and find what the prompt continues."""
+    recall = model.recall
+    if recall is None:
+        return None
+    main = model.main
+    states: list[Main | Slot] = [slot for slot in model.slots if slot.idle and slot.valid]
+    if main.valid and not any(other.on_main for other in model.flight.requests()):
+        # First: a slot that goes on with what it holds too is the more recent one.
+        states.insert(0, main)
+    for state in states:
+        if state.history.story is not None and not state.images:
+            recall.file(state.history.tokens(), state.history.story, state.last_use)
+    return recall.story(number, prompt, model.capabilities.turn_token, now)
+
+
+def with_stories(model: Model, table: Table, story: Story | None) -> Table:
+    """Add the stories of the request and of what the engine holds to its table."""
+    if story is None:
+        return table
+    main = None if table.main is None else model.main.history.story
+    return evolve(
+        table, stories=Stories(story, main, tuple(slot.history.story for slot in model.slots))
+    )
 
 
 def occupancy(slot: Slot) -> SlotOccupancy:
@@ -181,6 +211,9 @@ def _placed(number: int, verb: str, table: Table, decision: Decision) -> Event:
         else {"slot": decision.park.slot, "reason": decision.park.reason},
         "table": table_to_json(table),
     }
+    if decision.losses:
+        fields["losses"] = [round(loss.tokens_a_second, 3) for loss in decision.losses]
+        fields["chances"] = [round(loss.chance, 3) for loss in decision.losses]
     return Event("place", "info", fields)
 
 

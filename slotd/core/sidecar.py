@@ -44,6 +44,7 @@ from slotd.core.events import Event
 from slotd.core.failing import Failures, lost, observed, settle
 from slotd.core.model import Model
 from slotd.core.placing import Plan, Reservation, decides, plan_request, plan_yield
+from slotd.core.recall import Recall
 from slotd.core.rewriting import (
     Sent,
     decided_line,
@@ -54,7 +55,8 @@ from slotd.core.rewriting import (
 )
 from slotd.core.settings import SidecarSettings
 from slotd.core.snapshot import Snapshot, take_snapshot
-from slotd.policy.decide import Decider, RetentionDecider
+from slotd.policy.decide import Decider, RetentionDecider, StoryDecider
+from slotd.policy.story import Story
 
 __all__ = ["Output", "Sidecar", "SidecarSettings"]
 
@@ -78,9 +80,12 @@ class Sidecar:
     """
 
     def __init__(self, settings: SidecarSettings, decider: Decider | None = None) -> None:
-        """Begin beside an engine that has said nothing yet; `decider` replaces POLICY.md's."""
+        """Begin beside an engine that has said nothing yet; `decider` replaces POLICY.md's.
+
+        Conversations are recognised (see `recall`) for a decider that wants their stories.
+        """
         self.settings = settings
-        self.model = Model()
+        self.model = Model(Recall() if isinstance(decider, StoryDecider) else None)
         self.counters = Counters()
         self._decider: Decider = RetentionDecider() if decider is None else decider
         self._failures = Failures()
@@ -167,7 +172,17 @@ class Sidecar:
             plan_request, _no_plan, model, self.settings, self._decider, line, number, now
         )
         sent = self._guarded(self._commit, self._commit_own, line, plan)
-        self._guarded(sent_request, _sent_blindly, model, line, number, sent.slot, sent.park, now)
+        self._guarded(
+            sent_request,
+            _sent_blindly,
+            model,
+            line,
+            number,
+            sent.slot,
+            sent.park,
+            now,
+            plan.story,
+        )
         return sent.raw
 
     def _commit(self, line: Generate, plan: Plan) -> Sent:
@@ -271,7 +286,13 @@ def _no_reservation(
 
 
 def _sent_blindly(
-    model: Model, line: Generate, number: int, slot: int | None, park: int | None, now: float
+    model: Model,
+    line: Generate,
+    number: int,
+    slot: int | None,
+    park: int | None,
+    now: float,
+    story: Story | None = None,
 ) -> None:
     sent_unknown_request(model, line.verb, number, line.slot, slot, now)
 

@@ -4,7 +4,7 @@ Here: the `Decider` every policy is, and the one of POLICY.md. Not here: its rul
 `park`), and what is done with the decision.
 """
 
-from typing import Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from attrs import frozen
 
@@ -14,12 +14,24 @@ from slotd.policy.table import Table
 
 
 @frozen
+class ExpectedLoss:
+    """What giving one history up is expected to lose, for a policy that learns."""
+
+    tokens_a_second: float
+    """Tokens saved a second of slot, see `slotd.policy.adaptive.loss`."""
+    chance: float
+    """Whether its conversation comes back at all."""
+
+
+@frozen
 class Decision:
     """What a decider says about one table."""
 
     placement: Placement
     park: Park | None
     """None when there is nothing to park, or the engine cannot."""
+    losses: tuple[ExpectedLoss, ...] = ()
+    """What each slot was ranked by, in slot order; empty when POLICY.md's values were."""
 
 
 class Decider(Protocol):
@@ -31,6 +43,15 @@ class Decider(Protocol):
 
     def decide(self, table: Table) -> Decision:
         """Decide about one table; the same table gives the same decision unless it learns."""
+
+
+@runtime_checkable
+class StoryDecider(Decider, Protocol):
+    """A policy whose tables come with the stories of their conversations."""
+
+    @property
+    def wants_stories(self) -> Literal[True]:
+        """Always true: that it is there at all says so."""
 
 
 @frozen

@@ -11,6 +11,7 @@ from attrs import frozen
 
 from slotd.policy import values
 from slotd.policy.settings import PolicySettings
+from slotd.policy.story import Stories
 
 SlotOccupancy = Literal["idle", "busy", "yielded"]
 """What a slot is doing: nothing, reading or decoding, or keeping a read that gave way."""
@@ -120,6 +121,8 @@ class Table:
     request: RequestRow
     main: MainRow | None
     slots: tuple[SlotRow, ...]
+    stories: Stories | None = None
+    """What else is known of the conversations; None: nothing, and it is not in any log."""
 
 
 def invalid(table: Table, row: SlotRow) -> bool:
