@@ -67,11 +67,16 @@ def runs_of(tokens: list[Any]) -> Runs:
 
 def length(runs: Runs) -> int:
     """Count the tokens."""
-    return sum(count for _, count in runs)
+    tokens = 0
+    for _, count in runs:
+        tokens += count
+    return tokens
 
 
 def common_prefix(a: Runs, b: Runs) -> int:
     """Count the tokens the two begin with in common, a run at a time."""
+    if not a or not b or a[0][0] != b[0][0]:
+        return 0
     shared = 0
     at_a = at_b = 0  # the run each is in
     past_a = past_b = 0  # the tokens of that run already behind
@@ -123,12 +128,14 @@ def read_main(table: Json) -> Json | None:
 def read_slots(table: Json, settings: Json) -> list[Slot]:
     """Read every slot and say of it what the words of the policy say: all but shared and match."""
     engine = table["engine"]
+    size = group_size(engine)
     slots: list[Slot] = []
     for number, row in enumerate(table["slots"]):
         runs = runs_of(row["tokens"])
         slots.append(
             {
                 "number": number,
+                "group": number // size,
                 "runs": runs,
                 "length": length(runs),
                 "age": table["now"] - row["last_use"],
@@ -163,7 +170,7 @@ def superseded(slot: Slot, slots: list[Slot]) -> bool:
     if slot["invalid"]:
         return False
     for other in slots:
-        if other is slot or other["invalid"]:
+        if other is slot or other["invalid"] or other["length"] < slot["length"]:
             continue
         if common_prefix(slot["runs"], other["runs"]) < slot["length"]:
             continue
@@ -185,14 +192,8 @@ def groups(engine: Json) -> int:
 
 
 def group_size(engine: Json) -> int:
-    """Count the slots of a group."""
+    """Count the slots of a group: group g is the slots g * s to g * s + s - 1."""
     return int(engine["batch_slots"]) // groups(engine)
-
-
-def same_group(a: Slot, b: Slot, engine: Json) -> bool:
-    """Say whether two slots are in one group: group g is the slots g*s to g*s + s - 1."""
-    size = group_size(engine)
-    return bool(a["number"] // size == b["number"] // size)
 
 
 def load(slot: Slot, slots: list[Slot], engine: Json) -> int:
@@ -202,7 +203,8 @@ def load(slot: Slot, slots: list[Slot], engine: Json) -> int:
     """
     if groups(engine) == 1:
         return 0
-    return sum(1 for other in slots if not other["idle"] and same_group(slot, other, engine))
+    group = slot["group"]
+    return sum(1 for other in slots if other["group"] == group and not other["idle"])
 
 
 def order(slot: Slot, engine: Json) -> tuple[int, int]:
@@ -425,7 +427,7 @@ def cost(slot: Slot, slots: list[Slot], engine: Json, settings: Json) -> float:
         return 0.0
     total = 0.0
     for other in slots:
-        below = other["number"] < slot["number"] and same_group(other, slot, engine)
+        below = other["number"] < slot["number"] and other["group"] == slot["group"]
         if below and other["idle"] and other["protected"]:
             total += retention(other["length"], other["age"], settings)
     return total
