@@ -4,16 +4,14 @@ Here: the table in the terminal and the options. Not here: the figures (`slotd.e
 the picture (`slotd.explain.picture`, imported only when one is asked for).
 """
 
-import sys
 from pathlib import Path
-from typing import NoReturn
 
 import click
 from rich.console import Console
 from rich.table import Table as Grid
 
+from slotd.cli.sources import Refusal, configuration_options, load
 from slotd.config.configuration import Configuration, Sources
-from slotd.config.errors import ConfigurationError
 from slotd.config.options import POLICY_NUMBERS
 from slotd.explain import words
 from slotd.explain.curves import AGES, Line, figures, table
@@ -25,38 +23,23 @@ WIDTH = 100
 
 @click.command()
 @click.option("--png", metavar="FILE", help="Draw the curves into this file, too.")
-@click.option("--config", metavar="FILE", help="Read this configuration file.")
-@click.option(
-    "--set", "given", metavar="NAME=VALUE", multiple=True, help="Set a value; may be repeated."
-)
-def curves(png: str | None, config: str | None, given: tuple[str, ...]) -> None:
+@configuration_options
+def curves(sources: Sources, png: str | None) -> None:
     """Show how long histories are protected and what they are worth, with the settings in force.
 
-    The settings are those of the configuration file, the environment and --set. Each line is a
-    history: how long it is protected after its last use, what it is worth when it has been idle for
-    so long (* while it is protected), from when on it goes first (it has expired and is worth less
-    than expired_keep_score), and from when on it is not parked (worth less than park_min_value).
+    The settings are those of the configuration file, the environment and the command line. Each
+    line is a history: how long it is protected after its last use, what it is worth when it has
+    been idle for so long (* while it is protected), from when on it goes first (it has expired and
+    is worth less than expired_keep_score) and from when on it is not parked (it is worth less than
+    park_min_value).
 
     --png draws the same curves: protection by length, value over idle time. It needs matplotlib.
     """
-    in_force = _load(config, given)
+    in_force = load(sources)
     settings = in_force.policy_settings()
     if png is not None:
         _draw(settings, png)
     _print(in_force, settings)
-
-
-def _load(config: str | None, given: tuple[str, ...]) -> Configuration:
-    pairs = []
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not equals:
-            _fail(f"--set: {text!r} sets nothing: write it as NAME=VALUE", 2)
-        pairs.append((name, value))
-    try:
-        return Sources(file=config, command_line=tuple(pairs)).load()
-    except ConfigurationError as refusal:
-        _fail(str(refusal), 2)
 
 
 def _draw(settings: PolicySettings, png: str) -> None:
@@ -65,12 +48,14 @@ def _draw(settings: PolicySettings, png: str) -> None:
     except ImportError as missing:
         if (missing.name or "").partition(".")[0] != "matplotlib":
             raise
-        _fail("--png needs matplotlib: install it with `pip install 'slotd[plot]'`", 1)
+        raise click.ClickException(
+            "--png needs matplotlib: install it with `pip install 'slotd[plot]'`"
+        ) from None
     try:
         with Path(png).open("wb") as file:
             draw(figures(settings), file)
     except OSError as error:
-        _fail(f"{png}: cannot be written: {error.strerror}", 1)
+        raise Refusal(f"--png {png}: cannot be written: {error.strerror}") from None
 
 
 def _print(in_force: Configuration, settings: PolicySettings) -> None:
@@ -124,8 +109,3 @@ def _after(age: float | None) -> str:
     if age is None:
         return "never"
     return words.seconds(age) if age else "always"
-
-
-def _fail(message: str, status: int) -> NoReturn:
-    click.echo(f"slotd curves: {message}", err=True)
-    sys.exit(status)

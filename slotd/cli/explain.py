@@ -8,11 +8,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from typing import NoReturn
 
 import click
 from rich.console import Console
 
+from slotd.cli.sources import Refusal
 from slotd.explain.explanation import Explanation, explain, explanation_to_json
 from slotd.explain.log import NotInLogError, find
 from slotd.explain.screen import screen
@@ -52,15 +52,16 @@ def explain_command(
     Exit status: 1 when the log does not hold the decision, 2 when the command is wrong.
     """
     if last and number is not None:
-        _fail("--last and --request: give one of them", 2)
+        raise click.UsageError("--last and --request: give one of them")
     try:
         given = settings_given(settings)
     except SettingError as refusal:
-        _fail(f"--what-if: {refusal}", 2)
+        raise click.UsageError(f"--what-if: {refusal}") from None
     try:
         told = [explain(logged, given) for logged in find(_records(log), number)]
     except NotInLogError as missing:
-        _fail(f"{_name(log)}: {missing}", 1)
+        name = "standard input" if log == "-" else log
+        raise click.ClickException(f"{name}: {missing}") from None
     if as_json:
         for explanation in told:
             click.echo(json.dumps(explanation_to_json(explanation)))
@@ -76,11 +77,7 @@ def _records(log: str) -> Iterator[Record]:
                 if record is not None:
                     yield record
     except OSError as error:
-        _fail(f"{log}: cannot be read: {error.strerror}", 2)
-
-
-def _name(log: str) -> str:
-    return "standard input" if log == "-" else log
+        raise Refusal(f"{log}: cannot be read: {error.strerror}") from None
 
 
 def _print(told: list[Explanation]) -> None:
@@ -94,8 +91,3 @@ def _print(told: list[Explanation]) -> None:
             console.print(screen(explanation))
     for line in shown.get().splitlines():
         click.echo(line.rstrip())
-
-
-def _fail(message: str, status: int) -> NoReturn:
-    click.echo(f"slotd explain: {message}", err=True)
-    sys.exit(status)

@@ -53,7 +53,7 @@ def _never_parked(logged: Logged, parked: bool) -> list[Happening]:
 
 
 def _admitted(record: Record, logged: Logged) -> str:
-    read = _reuse(record, logged)
+    read = f"{_reuse(record, logged)}{_in_ms(record)}"
     if record.get("goes_on") is False:
         return f"{read}; it ended there and did not go on in slot {_said(record, 'slot')}"
     return f"in slot {_said(record, 'slot')}: {read}"
@@ -70,7 +70,7 @@ def _reuse(record: Record, logged: Logged) -> str:
     said += f", read {_count(record, 'read'):,}"
     if reused != logged.decision.hint:
         said += f"; expected to resume {logged.decision.hint:,}"
-    return f"{said}{_in_ms(record)}"
+    return said
 
 
 def _slot_done(record: Record, _: Logged) -> str:
@@ -118,10 +118,9 @@ def _error(record: Record, _: Logged) -> str:
 
 
 def _engine_exit(record: Record, _: Logged) -> str:
-    how = [
-        f"{name} {record[name]}" for name in ("status", "signal") if record.get(name) is not None
-    ]
-    return f"the engine ended ({', '.join(how) or 'how is not said'}): nothing more came of it"
+    by = next((name for name in ("status", "signal") if record.get(name) is not None), None)
+    how = "" if by is None else f" ({by} {_said(record, by)})"
+    return f"the engine ended{how}: nothing more came of it"
 
 
 def _said(record: Record, name: str) -> str:

@@ -81,7 +81,7 @@ def accounts(table: Table, park: Park | None, placement: Placement) -> tuple[Acc
 def _main_low_value(table: Table, main: MainRow) -> Account:
     worth, least = rules.main_value(table, main), table.settings.park_min_value
     too_low = worth < least
-    value, limit = words.two_values(worth, least)
+    value, _ = words.two_values(worth, least)
     verdict = "less than" if too_low else "not less than"
     return Account(
         "main_low_value",
@@ -90,7 +90,7 @@ def _main_low_value(table: Table, main: MainRow) -> Account:
             f"The main session holds {words.tokens(main.tokens)} of another conversation: the "
             f"prompt shares {main.shared:,} of them, not {_own_part(main)}.",
             f"Last used {words.seconds(main.age)} ago it is worth {value}, {verdict} "
-            f"park_min_value {limit}.",
+            f"park_min_value {least:g}.",
         ),
     )
 

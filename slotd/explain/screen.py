@@ -134,7 +134,7 @@ def _marks(chosen: LoggedDecision, slot: int) -> list[str]:
 def _main_cells(table: Table) -> list[str]:
     main = table.main
     if main is None:
-        return [*[_NONE] * 8, "main session: in use, or holds nothing"]
+        return [*[_NONE] * 8, "in use, or holds nothing"]
     return [
         "",
         _number(main.tokens),
@@ -144,7 +144,7 @@ def _main_cells(table: Table) -> list[str]:
         _NONE,
         words.value(main_value(table, main)),
         _NONE,
-        "main session" + (", pictures" if main.images else ""),
+        "pictures" if main.images else "",
     ]
 
 
