@@ -20,6 +20,9 @@ from slotd.sim.serve import Serve
 from slotd.sim.serve_requests import Ended, Request, ServeEvent, ServeSettings, TokenArrived
 from slotd.sim.serve_slots import SlotStrategy
 
+HANGS_AFTER = 300
+"""Seconds after which a test is taken for hanging: far more than any takes."""
+
 
 class EngineFailedError(Exception):
     """The request ended with an error."""
@@ -228,23 +231,24 @@ async def open_client(
         stderr: where the engine's stderr goes (None: the tests').
         quit_line: end it with `QUIT` before the end of its stdin (else with the latter alone).
     """
-    async with trio.open_nursery() as nursery:
-        process: trio.Process = await nursery.start(
-            partial(
-                trio.run_process,
-                command,
-                env=dict(environment),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=stderr,
-                check=False,
+    with trio.fail_after(HANGS_AFTER):
+        async with trio.open_nursery() as nursery:
+            process: trio.Process = await nursery.start(
+                partial(
+                    trio.run_process,
+                    command,
+                    env=dict(environment),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=stderr,
+                    check=False,
+                )
             )
-        )
-        client = Client(Serve(settings, strategy), process)
-        nursery.start_soon(client.write_engine)
-        nursery.start_soon(client.read_engine)
-        await client.until(lambda: client.serve.ready)
-        yield client
-        if quit_line:
-            client.write(b"QUIT\n")
-        client.close()
+            client = Client(Serve(settings, strategy), process)
+            nursery.start_soon(client.write_engine)
+            nursery.start_soon(client.read_engine)
+            await client.until(lambda: client.serve.ready)
+            yield client
+            if quit_line:
+                client.write(b"QUIT\n")
+            client.close()
