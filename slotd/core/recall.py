@@ -118,13 +118,14 @@ class Recall:
         boundary = last_turn(prompt, turn_token)
         found = self._longest(prompt)
         if found is None:
-            return Story(number, now, len(prompt), added=len(prompt), boundary=boundary)
+            return Story(number, now, len(prompt), number, added=len(prompt), boundary=boundary)
         before, filed = found.story, self._filed[found.story.number]
         if found.how == "whole" and len(prompt) == found.tokens + 1:
             return Story(
                 number,
                 now,
                 len(prompt),
+                before.conversation,
                 turn=before.turn,
                 gap=before.gap,
                 added=before.added,
@@ -137,6 +138,7 @@ class Recall:
             number,
             now,
             len(prompt),
+            before.conversation,
             turn=before.turn + 1,
             gap=max(0.0, now - filed.last_use),
             added=max(0, len(prompt) - found.tokens),

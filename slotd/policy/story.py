@@ -24,6 +24,8 @@ class Story:
     """When it came, in seconds."""
     prompt: int
     """Tokens of its prompt."""
+    conversation: int
+    """The number of the conversation's first request, as far as it was seen."""
     turn: int = 1
     """Its place in the conversation as far as that was seen, from 1."""
     gap: float | None = None

@@ -14,7 +14,7 @@ from attrs import frozen
 from slotd.policy.decide import Decision
 from slotd.policy.match import hint, match
 from slotd.policy.park import Park, kept, older, something_to_park
-from slotd.policy.place import Placement
+from slotd.policy.place import Placement, PlaceReason
 from slotd.policy.table import SlotRow, Table, blank, order, slot_score
 
 LLAMA_SIMILARITY: Final = 0.1
@@ -78,7 +78,7 @@ def _placed(table: Table, choose: Chooser) -> Placement:
     chosen = choose([row for row in table.slots if row.idle])
     if chosen is None:
         return Placement(None, "none_idle", resume.source, resume.tokens, None)
-    reason = (
+    reason: PlaceReason = (
         "continue" if match(table, chosen) else "reclaim" if blank(table, chosen) else "least_loss"
     )
     return Placement(chosen.slot, reason, resume.source, resume.tokens, slot_score(table, chosen))
@@ -93,9 +93,8 @@ def _parked(table: Table, placement: Placement, choose: Chooser) -> Park | None:
     taken = (placement.slot, placement.source)
     free = [row for row in table.slots if row.idle and row.slot not in taken]
     chosen = choose(free)
-    return (
-        older(table, free)
-        or (Park(None, "no_slot") if chosen is None else Park(chosen.slot, "reclaim"))
+    return older(table, free) or (
+        Park(None, "no_slot") if chosen is None else Park(chosen.slot, "reclaim")
     )
 
 

@@ -22,7 +22,7 @@ from attrs import frozen
 from slotd.policy.decide import Decision, ExpectedLoss
 from slotd.policy.match import hint
 from slotd.policy.park import Park, kept, older, something_to_park
-from slotd.policy.place import Placement, PlaceReason, continue_or_spread
+from slotd.policy.place import Placement, continue_or_spread
 from slotd.policy.story import Story
 from slotd.policy.table import SlotRow, Table, blank, load, order, slot_score
 from slotd.workload.prompt import Prompt
@@ -140,15 +140,15 @@ def _place(table: Table, losses: tuple[ExpectedLoss, ...]) -> Placement:
     resume = hint(table)
     if table.request.solo:
         return Placement(None, "solo", resume.source, resume.tokens, None)
-    chosen: tuple[SlotRow, PlaceReason] | None = continue_or_spread(table)
-    if chosen is None:
-        row = _least(table, [row for row in table.slots if row.idle], losses)
-        if row is None:
+    own = continue_or_spread(table)
+    if own is not None:
+        row, reason = own
+    else:
+        least = _least(table, [row for row in table.slots if row.idle], losses)
+        if least is None:
             return Placement(None, "none_idle", resume.source, resume.tokens, None)
-        chosen = row, "reclaim" if blank(table, row) else "least_loss"
-    return Placement(
-        chosen[0].slot, chosen[1], resume.source, resume.tokens, slot_score(table, chosen[0])
-    )
+        row, reason = least, "reclaim" if blank(table, least) else "least_loss"
+    return Placement(row.slot, reason, resume.source, resume.tokens, slot_score(table, row))
 
 
 def _park(
@@ -160,9 +160,7 @@ def _park(
     return Park(row.slot, "reclaim")
 
 
-def _least(
-    table: Table, rows: list[SlotRow], losses: tuple[ExpectedLoss, ...]
-) -> SlotRow | None:
+def _least(table: Table, rows: list[SlotRow], losses: tuple[ExpectedLoss, ...]) -> SlotRow | None:
     return min(
         rows,
         key=lambda row: (losses[row.slot].tokens_a_second, load(table, row), order(table, row)),

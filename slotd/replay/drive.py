@@ -172,9 +172,7 @@ class _Replay:
         prompt = request.prompt.tokens(turn_token)
         prompt.flags.writeable = False
         self._script.running[number] = (prompt, request.reply.tokens(turn_token).tolist())
-        return Request(
-            str(number), prompt, request.output_length, keys=((_ID_KEY, str(number)),)
-        )
+        return Request(str(number), prompt, request.output_length, keys=((_ID_KEY, str(number)),))
 
     def _ended(self, record: RequestRecord, tokens: tuple[int, ...]) -> Iterator[Plan]:
         number = int(record.id)

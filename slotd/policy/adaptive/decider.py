@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from slotd.policy.adaptive.loss import NEVER, Prospect, prospect
+from slotd.policy.adaptive.loss import prospect
 from slotd.policy.adaptive.returns import ReturnModel
-from slotd.policy.adaptive.watch import Watch, story_kind
+from slotd.policy.adaptive.watch import Watch
 from slotd.policy.decide import Decision, ExpectedLoss
 from slotd.policy.match import hint, resumable
 from slotd.policy.park import Park, kept, older, park, something_to_park
@@ -30,7 +30,16 @@ from slotd.policy.place import (
     sibling,
 )
 from slotd.policy.story import Stories, Story
-from slotd.policy.table import MainRow, SlotRow, Table, blank, cost, load, order, slot_score
+from slotd.policy.table import (
+    SlotRow,
+    Table,
+    blank,
+    cost,
+    holds_history,
+    load,
+    order,
+    slot_score,
+)
 
 ENOUGH: Final = 10
 """Returns to see before the learned losses decide."""
@@ -40,6 +49,9 @@ FIT_EVERY: Final = 10
 
 COPY_SECONDS: Final = 13.2e-6
 """Seconds to copy a token into a slot (the policy's document: 13.2 ms per 1,000)."""
+
+
+_NOTHING: Final = ExpectedLoss(0.0, 0.0)
 
 
 class AdaptiveDecider:
@@ -82,20 +94,21 @@ class AdaptiveDecider:
     # -- what is at stake --------------------------------------------------------------------------
 
     def loss(self, table: Table, row: SlotRow) -> ExpectedLoss:
-        """Return what overwriting the slot is expected to lose; nothing when it is blank."""
-        story = None if table.stories is None else table.stories.slots[row.slot]
-        if blank(table, row):
-            return ExpectedLoss(0.0, 0.0)
-        return self._loss(story, row.tokens, row.age)
+        """Return what overwriting the slot is expected to lose.
 
-    def _loss(self, story: Story | None, tokens: int, age: float) -> ExpectedLoss:
-        found = self._prospect(story, tokens, age)
+        Nothing when it is blank, or when another slot holds more of the same conversation.
+        """
+        stories = table.stories
+        if stories is None or blank(table, row) or _held_elsewhere(table, stories, row):
+            return _NOTHING
+        return self._loss(stories.slots[row.slot], row.tokens, row.age, stories.request.at)
+
+    def _loss(self, story: Story | None, tokens: int, age: float, now: float) -> ExpectedLoss:
+        if story is not None and self._watch.left(story):
+            return _NOTHING
+        kind, alone = self._watch.standing(story, tokens, age, now)
+        found = prospect(self.model.hazards(kind), alone)
         return ExpectedLoss(tokens * found.rate, found.chance)
-
-    def _prospect(self, story: Story | None, tokens: int, age: float) -> Prospect:
-        if story is not None and self._watch.over(story.number):
-            return NEVER
-        return prospect(self.model.hazards(story_kind(story, tokens)), age)
 
     # -- place -------------------------------------------------------------------------------------
 
@@ -126,7 +139,9 @@ class AdaptiveDecider:
             return Park(None, "kept")
         taken = (placement.slot, placement.source)
         free = [row for row in table.slots if row.idle and row.slot not in taken]
-        stake = self._main_loss(table, main)
+        story = None if table.stories is None else table.stories.main
+        now = 0.0 if table.stories is None else table.stories.request.at
+        stake = self._loss(story, main.tokens, main.age, now)
         if stake.chance * main.tokens < COPY_SECONDS * main.tokens * table.prompt_rate:
             return Park(None, "main_low_value")
         own = older(table, free) or park_sibling(table, free)
@@ -137,9 +152,20 @@ class AdaptiveDecider:
             return Park(None, "no_slot")
         return Park(chosen.slot, "reclaim")
 
-    def _main_loss(self, table: Table, main: MainRow) -> ExpectedLoss:
-        story = None if table.stories is None else table.stories.main
-        return self._loss(story, main.tokens, main.age)
+
+def _held_elsewhere(table: Table, stories: Stories, row: SlotRow) -> bool:
+    """Tell whether another slot, busy or idle, holds more of the conversation in this one."""
+    story = stories.slots[row.slot]
+    if story is None:
+        return False
+    mine = (story.turn, row.tokens, -row.slot)
+    return any(
+        other is not None
+        and other.conversation == story.conversation
+        and holds_history(table, table.slots[slot])
+        and (other.turn, table.slots[slot].tokens, -slot) > mine
+        for slot, other in enumerate(stories.slots)
+    )
 
 
 def own_turn(table: Table, stories: Stories) -> tuple[SlotRow, PlaceReason] | None:

@@ -33,9 +33,6 @@ class Prospect:
     """P(h) for the longest h: whether it comes back at all."""
 
 
-NEVER = Prospect(0.0, 0.0)
-
-
 def prospect(hazards: Floats, age: float) -> Prospect:
     """Return the prospect of a history that has been left alone for `age` seconds."""
     alone, held, best = 1.0, 0.0, 0.0

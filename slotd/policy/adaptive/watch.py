@@ -1,11 +1,12 @@
-"""Which histories are waited for, held or not, and what became of them.
+"""Which conversations are waited for, held or not, and what became of them.
 
 Here: from the tables a policy sees, one after the other, to observations for `returns`. Not here:
 tokens, the model, decisions.
 
-Every history is waited for from the end of its last use until a request continues it (all of it or
+A conversation is waited for from the end of its last use until a request continues it (all of it or
 up to its last turn: a return; another version of its text: it is over, and nothing would have been
-saved), or until it is older than the last age class.
+saved), or until it is older than the last age class. A request that moves between solo and batch
+is no return: its conversation is waited for again once all of it has ended.
 """
 
 from __future__ import annotations
@@ -20,14 +21,19 @@ from slotd.policy.story import Stories, Story
 from slotd.policy.table import Table
 
 MOST: Final = 2048
-"""Histories waited for at a time; the oldest are given up first."""
+"""Conversations waited for at a time; the ones not heard of for longest are given up first."""
+
+_CLOCK: Final = 0.01
+"""Seconds by which an end must be later than another to be another (ages are rounded)."""
 
 
 @define
-class _Open:
+class _Conversation:
     kind: Kind
     end: float
     """When its last use ended, in seconds."""
+    waiting: bool = True
+    """It is waited for; otherwise a request of it runs."""
     counted: float = 0.0
     """Up to which age it is in the counts."""
 
@@ -40,22 +46,34 @@ def story_kind(story: Story | None, tokens: int) -> Kind:
 
 
 class Watch:
-    """The histories waited for."""
+    """The conversations waited for."""
 
     def __init__(self) -> None:
         """Wait for nothing yet."""
-        self._open: OrderedDict[int, _Open] = OrderedDict()
-        self._over: OrderedDict[int, None] = OrderedDict()
+        self._known: OrderedDict[int, _Conversation] = OrderedDict()
+        self._left: OrderedDict[int, None] = OrderedDict()
         self._last = 0
         """Number of the last request taken in."""
 
     def __len__(self) -> int:
-        """Return how many histories are waited for."""
-        return len(self._open)
+        """Return how many conversations are known."""
+        return len(self._known)
 
-    def over(self, number: int) -> bool:
-        """Tell whether the history request `number` left was continued already."""
-        return number in self._over
+    def left(self, story: Story) -> bool:
+        """Tell whether the conversation went on from another text than this history's."""
+        return story.number in self._left
+
+    def standing(
+        self, story: Story | None, tokens: int, age: float, now: float
+    ) -> tuple[Kind, float]:
+        """Return the classes of a history's conversation, and how long that is left alone (s).
+
+        0 s while a request of it runs: what the history holds may be needed right after that.
+        """
+        known = None if story is None else self._known.get(story.conversation)
+        if known is None:
+            return story_kind(story, tokens), age
+        return known.kind, max(0.0, now - known.end) if known.waiting else 0.0
 
     def take(self, table: Table, stories: Stories, model: ReturnModel) -> bool:
         """Take in what a table shows; tell whether it was a new request."""
@@ -74,33 +92,35 @@ class Watch:
 
     def count(self, now: float, model: ReturnModel) -> None:
         """Bring the counts up to `now`: everything waited for has not come back so far."""
-        for number, waiting in list(self._open.items()):
-            age = now - waiting.end
-            if age > waiting.counted:
-                model.watched(waiting.kind, waiting.counted, age)
-                waiting.counted = age
+        for conversation, known in list(self._known.items()):
+            age = now - known.end
+            if known.waiting and age > known.counted:
+                model.watched(known.kind, known.counted, age)
+                known.counted = age
             if age >= AGES[-1]:
-                del self._open[number]
+                del self._known[conversation]
 
     def _wait_for(self, story: Story, tokens: int, end: float) -> None:
-        if story.number in self._over:
-            return
-        known = self._open.get(story.number)
+        known = self._known.get(story.conversation)
         if known is None:
-            self._open[story.number] = _Open(story_kind(story, tokens), end)
-            if len(self._open) > MOST:
-                self._open.popitem(last=False)
-        elif end > known.end + known.counted:
-            known.kind, known.end, known.counted = story_kind(story, tokens), end, 0.0
+            self._known[story.conversation] = _Conversation(story_kind(story, tokens), end)
+            if len(self._known) > MOST:
+                self._known.popitem(last=False)
+        elif end > known.end + _CLOCK:
+            known.kind, known.end = story_kind(story, tokens), end
+            known.waiting, known.counted = True, 0.0
+            self._known.move_to_end(story.conversation)
 
     def _came(self, story: Story, model: ReturnModel) -> None:
-        if story.continues is None:
+        known = self._known.get(story.conversation)
+        if story.continues is None or known is None:
             return
-        waiting = self._open.pop(story.continues, None)
-        self._over[story.continues] = None
-        if len(self._over) > MOST:
-            self._over.popitem(last=False)
-        if waiting is not None and not story.leg:
-            age = max(story.at - waiting.end, waiting.counted)
+        if known.waiting and not story.leg:
+            age = max(story.at - known.end, known.counted)
             returned = 0.0 if story.how == "version" else 1.0
-            model.watched(waiting.kind, waiting.counted, age, returned)
+            model.watched(known.kind, known.counted, age, returned)
+        known.waiting = False
+        if story.how != "whole":
+            self._left[story.continues] = None
+            if len(self._left) > MOST:
+                self._left.popitem(last=False)
