@@ -10,6 +10,7 @@ from importlib import import_module
 import click
 
 COMMANDS = {
+    "demo": "slotd.cli.demo",
     "run": "slotd.cli.run",
     "config": "slotd.cli.config",
     "decide": "slotd.cli.decide",
