@@ -66,11 +66,11 @@ def _print(in_force: Configuration, settings: PolicySettings) -> None:
         grid.add_column(name, justify="right", no_wrap=True)
     for line in table(settings):
         grid.add_row(*_cells(line))
+    for option in POLICY_NUMBERS:
+        setting = in_force.settings[option.name]
+        click.echo(f"{option.key:<19} {setting.value:<8g} {setting.origin}")
+    click.echo()
     with console.capture() as shown:
-        for option in POLICY_NUMBERS:
-            setting = in_force.settings[option.name]
-            console.print(f"{option.key:<19} {setting.value:<8g} {setting.origin}")
-        console.print()
         console.print(grid)
     for text in shown.get().splitlines():
         click.echo(text.rstrip())
