@@ -76,8 +76,9 @@ class Explanation:
     def agrees(self) -> bool:
         """Whether the rules give what was logged; another policy or version may have decided."""
         # The score follows from the slot; as text in a log it may have fewer digits.
-        mine, score = as_logged(self.verdict.decision), self.logged.decision.score
-        return evolve(mine, score=score) == self.logged.decision
+        logged = self.logged.decision
+        mine = as_logged(self.verdict.decision)
+        return evolve(mine, score=logged.score, losses=logged.losses) == logged
 
 
 def explain(logged: Logged, given: Mapping[str, float]) -> Explanation:

@@ -11,12 +11,14 @@ from attrs import define, field, frozen
 
 from slotd.explain.client_slots import ClientSlots
 from slotd.logs.person import printable
+from slotd.policy.decide import ExpectedLoss
 from slotd.policy.json_fields import (
     Fields,
     TableError,
     as_number,
     count,
     fields_of,
+    items_of,
     optional_count,
     refusal,
 )
@@ -52,6 +54,8 @@ class LoggedDecision:
     hint: int
     score: float | None
     park: LoggedPark | None
+    losses: tuple[ExpectedLoss, ...] = ()
+    """What a policy that learns ranked each slot by; empty for the published one."""
 
 
 @frozen
@@ -200,6 +204,20 @@ def _decision(place: Fields, slots: int) -> LoggedDecision:
         hint=count(place, "hint", "", 0),
         score=None if score in (None, "") else as_number(score, "score", "a number"),
         park=_park(place.get("park"), slots),
+        losses=_losses(place, slots),
+    )
+
+
+def _losses(place: Fields, slots: int) -> tuple[ExpectedLoss, ...]:
+    losses, chances = (items_of(place.get(name), name) for name in ("losses", "chances"))
+    if losses and not len(losses) == len(chances) == slots:
+        raise TableError("losses", f"{len(losses)} given for {slots} slots: give one for each")
+    return tuple(
+        ExpectedLoss(
+            as_number(loss, f"losses[{slot}]", "a number"),
+            as_number(chance, f"chances[{slot}]", "a number"),
+        )
+        for slot, (loss, chance) in enumerate(zip(losses, chances, strict=False))
     )
 
 

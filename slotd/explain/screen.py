@@ -32,8 +32,8 @@ _COLUMNS = (
 def screen(told: Explanation) -> RenderableType:
     """Return everything there is to show of one decision."""
     parts: list[RenderableType] = [_head(told), _slot_table(told)]
-    if not told.agrees:
-        parts.append(_disagreement(told))
+    if not told.agrees or told.logged.decision.losses:
+        parts.append(_another_policy(told))
     parts += [*_place(told.verdict), *_park(told.verdict)]
     parts += [_title("What came of it"), *_outcome(told.outcome)]
     if told.what_if is not None:
@@ -99,7 +99,7 @@ def _slot_table(told: Explanation) -> RenderableType:
         style = "bold" if marks else ("" if row.idle else "dim")
         client = told.logged.client_slots.get(row.slot)
         cells = [str(row.slot), _NONE if client is None else str(client), *_cells(table, row)]
-        says = [*marks, _says(table, row)]
+        says = [*marks, _says(table, row), _expected(chosen, row)]
         grid.add_row(*cells, "; ".join(word for word in says if word), style=style)
     grid.add_row("main", "", *_main_cells(table), style="dim")
     return Padding(grid, (1, 0, 0, 0))
@@ -123,6 +123,14 @@ def _says(table: Table, row: SlotRow) -> str:
         return "keeps a read that gave way"
     checkpoints = f"; {len(row.checkpoints)} checkpoints" if row.checkpoints else ""
     return f"{words.standing(table, row)}{checkpoints}" if row.idle else ""
+
+
+def _expected(chosen: LoggedDecision, row: SlotRow) -> str:
+    """Say what a policy that learns expects of an idle slot's conversation."""
+    if not chosen.losses or not row.idle:
+        return ""
+    loss = chosen.losses[row.slot]
+    return f"loss {words.value(loss.tokens_a_second)}, returns {loss.chance:.0%}"
 
 
 def _marks(chosen: LoggedDecision, slot: int) -> list[str]:
@@ -159,12 +167,20 @@ def _age(age: float) -> str:
 # -- the rules -------------------------------------------------------------------------------------
 
 
-def _disagreement(told: Explanation) -> RenderableType:
-    said = (
-        f"The log says {_choice(told.logged.decision)}; with its table and settings these rules "
-        f"give {_choice(as_logged(told.verdict.decision))}. Another policy decided, or another "
-        "version of this one. Below is what these rules say."
-    )
+def _another_policy(told: Explanation) -> RenderableType:
+    logged, published = told.logged.decision, as_logged(told.verdict.decision)
+    same = "the same" if told.agrees else _choice(published)
+    if logged.losses:
+        said = (
+            f"A policy that learns decided: {_choice(logged)}. What giving a slot up is expected "
+            "to lose (tokens saved a second) and how likely its conversation returns is beside "
+            f"each slot. The published rules, told below, give {same}."
+        )
+    else:
+        said = (
+            f"The log says {_choice(logged)}; with its table and settings these rules give {same}. "
+            "Another policy decided, or another version of this one. Below is what these rules say."
+        )
     return Padding(Text(said, "bold yellow"), (1, 0, 0, 0))
 
 

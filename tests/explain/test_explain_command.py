@@ -17,7 +17,7 @@ from slotd.logs.records import read_record
 from slotd.policy.settings import DEFAULTS
 from tests.explain import story
 from tests.explain.logs import lines, place_event, run, shown
-from tests.policy.builders import matching, table
+from tests.policy.builders import matching, row, table
 
 REQUESTS = range(story.LONG, story.GOES_ON + 1)
 
@@ -152,6 +152,17 @@ def test_another_policys_decision_is_said_to_be_one() -> None:
     told = " ".join(shown(lines(event)).split())
     assert "The log says slot 5 (expected_loss), nothing to park; with its table and" in told
     assert "these rules give slot 0 (continue), nothing to park. Another policy" in told
+
+
+def test_what_a_policy_that_learns_expected_is_beside_the_slots() -> None:
+    expected: dict[str, Any] = {"losses": [11.5, 0, 0, 0, 0, 0], "chances": [0.25, 0, 0, 0, 0, 0]}
+    of = table(row(0, 40_000))
+    told = shown(lines(place_event(of, slot=5, **expected)))
+    assert "protected; loss 11.500, returns 25%" in told
+    assert "A policy that learns decided: slot 5 (reclaim), nothing to park." in told
+    assert "give slot 2 (reclaim)," in " ".join(told.split())
+    alike = " ".join(shown(lines(place_event(of, **expected))).split())
+    assert "The published rules, told below, give the same." in alike
 
 
 def test_json_holds_what_the_screen_shows() -> None:

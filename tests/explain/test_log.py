@@ -118,6 +118,8 @@ def test_a_table_as_json_text() -> None:
         ({"slot": "two"}, "slot: is 'two': give a whole number"),
         ({"reason": None}, "reason: missing: give the name of a rule"),
         ({"park": 3}, "park: is 3: give a JSON object"),
+        ({"losses": [1.0], "chances": [0.5]}, "losses: 1 given for 6 slots: give one for each"),
+        ({"losses": ["x"] * 6, "chances": [0.5] * 6}, "losses[0]: is 'x': give a number"),
         ({"score": "high"}, "score: is 'high': give a number"),
     ],
 )
