@@ -12,7 +12,7 @@ from typing import Protocol
 import trio
 from attrs import define
 
-from tests.clients.process import Client
+from tests.clients.client import Client
 from tests.clients.reference import TURN, expected_tokens
 
 Tokens = tuple[int, ...]

@@ -6,9 +6,9 @@ been seen, so that no test hangs on how fast the machine is.
 
 import random
 
+from tests.clients.client import Client, Stream
 from tests.clients.conversations import Tokens, text
 from tests.clients.levels import Level
-from tests.clients.process import Client, Stream
 from tests.clients.reference import expected_tokens
 
 MAX_ROUNDS = 60

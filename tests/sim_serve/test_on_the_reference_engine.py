@@ -3,10 +3,11 @@ from pathlib import Path
 import pytest
 
 from slotd.sim.serve_requests import ServeSettings
+from tests.clients.client import EngineFailedError
 from tests.clients.conversations import People
 from tests.clients.levels import LEVELS, Level
 from tests.clients.moves import make_every_move
-from tests.clients.process import EngineFailedError, open_client
+from tests.clients.process import open_client
 from tests.clients.reference import expected_tokens, read_ledger
 
 EVERY_LEVEL = pytest.mark.parametrize("level", LEVELS, ids=lambda level: level.name)
