@@ -10,7 +10,7 @@ import sys
 from slotd.config.configuration import DEFAULT_FILE, FILE_VARIABLE, Sources
 from slotd.config.errors import ConfigurationError
 from slotd.config.options import ENGINE
-from slotd.daemon.launch import EngineStartError, run_engine
+from slotd.daemon.launch import EngineStartError, inherited_environment, run_engine
 
 SHIM_VARIABLE = "SLOTD_SHIM"
 """Set by the executables of `slotd shim`, to tell that they have set the engine as well."""
@@ -45,7 +45,7 @@ def _run(arguments: list[str]) -> int:
 
 def _engine_environment() -> dict[str, str]:
     """Return the environment without what a shim has put into it."""
-    environment = dict(os.environ)
+    environment = inherited_environment()
     if environment.pop(SHIM_VARIABLE, None) is not None:
         environment.pop(ENGINE.environment, None)
     return environment

@@ -9,7 +9,7 @@ import click
 from slotd.cli.sources import Refusal, configuration_options, load
 from slotd.config.configuration import Sources
 from slotd.config.errors import ConfigurationError
-from slotd.daemon.launch import EngineStartError, run_engine
+from slotd.daemon.launch import EngineStartError, inherited_environment, run_engine
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -25,7 +25,7 @@ def run(sources: Sources, command: tuple[str, ...]) -> None:
         raise click.UsageError("name the engine to start: slotd run [OPTIONS] -- ENGINE [ARGS...]")
     configuration = load(sources)
     try:
-        status = run_engine(command, configuration)
+        status = run_engine(command, configuration, inherited_environment())
     except ConfigurationError as error:
         raise Refusal(str(error)) from None
     except EngineStartError as error:

@@ -54,10 +54,22 @@ class StartedEngine:
     """Descriptor of the end that is read; blocking as yet."""
 
 
-def start_engine(
-    command: Sequence[str], environment: Mapping[str, str] | None = None
-) -> StartedEngine:
-    """Start `command`, with the environment of this process unless one is given.
+def inherited_environment() -> dict[str, str]:
+    """Return the environment slotd was started with.
+
+    Python adds LC_CTYPE to its own when the locale is the plain C one (PEP 538); the engine must
+    not have it from that.
+    """
+    environment = dict(os.environ)
+    if "LC_CTYPE" in environment:
+        with suppress(OSError), open("/proc/self/environ", "rb") as given:  # noqa: PTH123 - start-up
+            if not any(entry.startswith(b"LC_CTYPE=") for entry in given.read().split(b"\0")):
+                del environment["LC_CTYPE"]
+    return environment
+
+
+def start_engine(command: Sequence[str], environment: Mapping[str, str]) -> StartedEngine:
+    """Start `command` with `environment`.
 
     Raises EngineStartError when it cannot be found or executed.
     """
@@ -66,9 +78,12 @@ def start_engine(
     with suppress(OSError):  # the user's pipes are over a limit: the usual size will do
         fcntl.fcntl(input_end, fcntl.F_SETPIPE_SZ, ENGINE_INPUT_PIPE)
     try:
-        # close_fds: every descriptor of slotd's own is close-on-exec, others are the engine's too.
         process = subprocess.Popen(
-            command, stdin=engine_reads, stdout=engine_writes, env=environment, close_fds=False
+            command,
+            stdin=engine_reads,
+            stdout=engine_writes,
+            env=environment,
+            pass_fds=_given_descriptors(),
         )
     except OSError as error:
         os.close(input_end)
@@ -78,6 +93,19 @@ def start_engine(
         os.close(engine_reads)
         os.close(engine_writes)
     return StartedEngine(process, input_end, output_end)
+
+
+def _given_descriptors() -> list[int]:
+    """Return the descriptors slotd was started with besides the standard ones.
+
+    Python makes none inheritable that it opens. (Naming them also keeps subprocess from using
+    posix_spawn, which leaves two signals of the C library's own ignored in the engine.)
+    """
+    with os.scandir("/proc/self/fd") as entries:
+        # One by one: at the end of the listing, its own descriptor is closed.
+        return [
+            n for n in (int(entry.name) for entry in entries) if n > 2 and os.get_inheritable(n)
+        ]
 
 
 def occupy_standard_descriptors() -> None:
@@ -123,12 +151,12 @@ def _refusal(engine: str, error: OSError) -> EngineStartError:
 def run_engine(
     command: Sequence[str],
     configuration: Configuration,
-    environment: Mapping[str, str] | None = None,
+    environment: Mapping[str, str],
 ) -> int:
-    """Start `command` and relay until it has ended; return what to exit with.
+    """Start `command` with `environment` and relay until it has ended; return what to exit with.
 
-    `environment` is the engine's; this process's unless one is given. Raises ConfigurationError
-    when the log file cannot be opened, EngineStartError when the engine cannot be started.
+    Raises ConfigurationError when the log file cannot be opened, EngineStartError when the engine
+    cannot be started.
     """
     occupy_standard_descriptors()
     destination = Destination(_log_descriptor(configuration[LOG_FILE]))
