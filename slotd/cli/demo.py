@@ -17,6 +17,7 @@ import trio
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from slotd.cli.sources import Refusal
 from slotd.demo.columns import COLUMNS, Column
 from slotd.demo.outcome import Result, same_answers
 from slotd.demo.player import DemoError, play_columns
@@ -26,15 +27,30 @@ from slotd.logs.settings import colours_wanted
 
 SPEED = 20.0
 """Times as fast as a real engine: fast enough for a newcomer, slow enough for a small machine."""
+SLOWEST, FASTEST = 1.0, 500.0
+
+
+def _checked_speed(_context: click.Context, _parameter: click.Parameter, speed: float) -> float:
+    if not SLOWEST <= speed <= FASTEST:
+        raise click.BadParameter(
+            f"{speed:g}: give a number from {SLOWEST:g} (a real engine) to {FASTEST:g}"
+        )
+    return speed
 
 
 @click.command()
-@click.option("--seed", default=1, show_default=True, help="Other texts, lengths and pauses.")
+@click.option(
+    "--seed",
+    default=1,
+    show_default=True,
+    type=click.IntRange(0, 999_999),
+    help="Another one: other texts, lengths and pauses.",
+)
 @click.option(
     "--speed",
     default=SPEED,
     show_default=True,
-    type=click.FloatRange(min=0, min_open=True),
+    callback=_checked_speed,
     help="Seconds of engine time in a real second.",
 )
 @click.option(
@@ -53,7 +69,7 @@ def demo(seed: int, speed: float, directory: Path | None, as_json: bool) -> None
     in between, a classifier that rewrites the end of its transcript, long answers beside them, two
     chats that take turns. Nothing is needed but this program, and nothing is left running.
 
-    The figures are those of the engine's own clock, and the same every time.
+    Times are the engine's own, whatever this machine is busy with; tokens are the same every time.
     """
     script = write_script(seed)
     began = time.monotonic()
@@ -87,13 +103,15 @@ def _play(
 
 
 def _directory(given: Path | None) -> Path:
-    """Return the directory of the logs, made where it is missing. Raises DemoError."""
+    """Return the directory of the logs, made where it is missing. Raises Refusal."""
     if given is None:
         return Path(tempfile.mkdtemp(prefix="slotd-demo-"))
     try:
         given.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise DemoError(f"--keep-logs {given}: cannot be made: {error.strerror}") from None
+        raise Refusal(
+            f"--keep-logs {given}: cannot be made: {error.strerror}: give a directory of yours"
+        ) from None
     return given
 
 

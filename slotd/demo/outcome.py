@@ -95,6 +95,9 @@ class Result:
 
 
 def same_answers(results: Sequence[Result]) -> bool:
-    """Whether every column got the same tokens in every turn that both let end."""
-    answers = [[turn.answer for turn in result.turns] for result in results]
-    return all(each == answers[0] for each in answers)
+    """Whether every turn whose answer was read to its end got the same tokens in every column."""
+    for row in zip(*(result.turns for result in results), strict=True):
+        answers = {turn.answer for turn in row if turn.answer is not None}
+        if len(answers) > 1:
+            return False
+    return True

@@ -18,6 +18,8 @@ _ROLE = 1
 _CLASSIFIER_END = 2
 _FIRST_FREE = 10
 _STREAMS_A_SEED = 10_000
+_ENDLESS = 100_000
+"""Tokens of an answer that nobody reads to its end."""
 
 CONVERSATION = "conversation"
 """The name of the long conversation whose next turns the demo is about."""
@@ -158,7 +160,7 @@ def _beside_long_answers(writer: _Writer) -> Scene:
     """Do the same while two answers are being written, so that all of it runs in batch slots."""
     agents = ("agent 1", "agent 2")
     openings = tuple(
-        Say("Ben", f"{name}, long answer", name, writer.message(6_000), answer=8_000, waits=False)
+        Say("Ben", f"{name}, long answer", name, writer.message(6_000), _ENDLESS, waits=False)
         for name in agents
     )
     return Scene(
