@@ -1,6 +1,7 @@
 """The project's policy and the plain one decide the same, at scale and on the smallest table."""
 
 import multiprocessing
+import os
 import random
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from slotd.policy.survey import MainState, RequestState, SlotState, Tokens, survey
 from slotd.policy.table_json import read_engine, read_settings
 from slotd.policy.token_tables import read_tokens, table_from_tokens
-from tests.reference import plain_policy
+from tests.reference import plain_policy, plain_runs
 from tests.reference.agreement import (
     NOTHING,
     Block,
@@ -26,7 +27,8 @@ from tests.reference.random_tables import NOW, OWN_IDS, SeededChooser, random_ta
 
 Json = dict[str, Any]
 
-BLOCKS, TABLES_A_BLOCK, WORKERS = 80, 2_500, 2
+BLOCKS, TABLES_A_BLOCK = 80, 2_500
+WORKERS = max(2, os.cpu_count() or 2)
 AT_LEAST = 500
 PLACE_REASONS = {"continue", "spread", "sibling", "reclaim", "least_loss", "none_idle", "solo"}
 PARK_REASONS = {"older", "sibling", "reclaim", "main_low_value", "kept", "no_slot", NOTHING}
@@ -138,7 +140,7 @@ def test_a_planted_difference_shrinks_to_one_slot_of_a_few_tokens(
         random=random.Random(1),
     )
     (slot,) = table["slots"]
-    assert plain_policy.length(plain_policy.runs_of(slot["tokens"])) <= 3
+    assert plain_runs.length(plain_runs.runs_of(slot["tokens"])) <= 3
     assert table["settings"] == {}
     assert "reason: slotd.policy" in told(table)
     assert "plain_policy sibling" in told(table)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.reference import plain_policy
+from tests.reference import plain_policy, plain_runs
 from tests.reference.plain_policy import DEFAULTS, retention, ttl, value
 from tests.reference.random_tables import SeededChooser, random_table
 
@@ -24,11 +24,11 @@ def test_the_published_figures_come_out() -> None:
 
 
 def test_a_run_is_the_same_tokens_however_it_is_written() -> None:
-    one, other = plain_policy.runs_of([[5, 6]]), plain_policy.runs_of([5, [6, 2], [8, 0], 8, 9, 3])
-    assert plain_policy.common_prefix(one, other) == 5
-    assert plain_policy.length(other) == 6
-    assert plain_policy.up_to_last(7, other) == 2
-    assert plain_policy.up_to_last(4, other) == plain_policy.up_to_last(None, other) == 6
+    one, other = plain_runs.runs_of([[5, 6]]), plain_runs.runs_of([5, [6, 2], [8, 0], 8, 9, 3])
+    assert plain_runs.common_prefix(one, other) == 5
+    assert plain_runs.length(other) == 6
+    assert plain_runs.up_to_last(7, other) == 2
+    assert plain_runs.up_to_last(4, other) == plain_runs.up_to_last(None, other) == 6
 
 
 # A fault in one function each. Were the random tables blind to one of them, the equivalence of
@@ -62,7 +62,7 @@ FAULTS: dict[str, tuple[str, Callable[..., Any]]] = {
             ),
         ),
     ),
-    "no turn is known": ("up_to_last", lambda token, runs: plain_policy.length(runs)),
+    "no turn is known": ("up_to_last", lambda token, runs: plain_runs.length(runs)),
     "nothing is kept": ("kept", lambda slots, shared, main, settings: False),
     "no older copy takes the park": ("park_older", lambda free, shared: None),
     "no older version takes the park": ("park_sibling", lambda free, shared, settings: None),
