@@ -27,16 +27,19 @@ def follow(path: Path, wait: Callable[[], None]) -> Iterator[bytes]:
 
     Raises OSError when the file cannot be opened at first; later on it is waited for.
     """
-    file = path.open("rb")
+    file: BinaryIO = path.open("rb")
     while True:
-        yield from _until_replaced(file, path, wait)
-        file.close()
-        while True:
-            try:
-                file = path.open("rb")
-                break
-            except FileNotFoundError:  # removed again already, between two looks
-                wait()
+        with file:
+            yield from _until_replaced(file, path, wait)
+        file = _opened_once_there(path, wait)
+
+
+def _opened_once_there(path: Path, wait: Callable[[], None]) -> BinaryIO:
+    while True:
+        try:
+            return path.open("rb")
+        except FileNotFoundError:  # removed again already, between two looks
+            wait()
 
 
 def _until_replaced(file: BinaryIO, path: Path, wait: Callable[[], None]) -> Iterator[bytes]:

@@ -4,7 +4,6 @@ Here: the words, their order and their colours. Not here: reading logs and writi
 """
 
 import json
-import unicodedata
 from collections.abc import Iterable
 
 from rich.text import Text
@@ -53,9 +52,7 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        character.encode("unicode_escape").decode()
-        if unicodedata.category(character).startswith("C")
-        else character
+        character if character.isprintable() else character.encode("unicode_escape").decode()
         for character in text
     )
 
