@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shutil import which
 
 import click
 import trio
@@ -136,5 +137,12 @@ def _print(results: list[Result], speed: float, seconds: float) -> None:
     terminal = sys.stdout.isatty()
     console = Console(highlight=False, color_system="auto" if colours_wanted(terminal) else None)
     width = console.width if terminal else WIDEST
-    for line in screen(results, speed, seconds, width):
+    for line in screen(results, speed, seconds, width, _program()):
         console.print(line, soft_wrap=True)
+
+
+def _program() -> str:
+    """Return how slotd was called, so that what it says to type works here as well."""
+    if Path(sys.argv[0]).name == "__main__.py":
+        return f"{sys.executable} -m slotd"
+    return Path(sys.argv[0]).name if which(Path(sys.argv[0]).name) else sys.argv[0]

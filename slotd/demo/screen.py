@@ -24,7 +24,9 @@ _MUCH = 1_000
 """Tokens read again from which on it is worth a colour."""
 
 
-def screen(results: Sequence[Result], speed: float, seconds: float, width: int) -> Iterator[Text]:
+def screen(
+    results: Sequence[Result], speed: float, seconds: float, width: int, program: str = "slotd"
+) -> Iterator[Text]:
     """Yield the lines of everything there is to say.
 
     Args:
@@ -32,6 +34,7 @@ def screen(results: Sequence[Result], speed: float, seconds: float, width: int) 
         speed: how many times as fast as a real engine it ran.
         seconds: real seconds that it took.
         width: columns of the terminal.
+        program: how slotd can be called, for the commands to go on with.
     """
     width = max(NARROWEST, min(WIDEST, width))
     yield from _paragraph(
@@ -58,8 +61,8 @@ def screen(results: Sequence[Result], speed: float, seconds: float, width: int) 
     yield Text()
     yield from _paragraph("What slotd did, and why it put a request where it did:", width)
     log = results[-1].log
-    yield Text(f"  slotd tail {log}")
-    yield Text(f"  slotd explain {log} --request 2")
+    yield Text(f"  {program} tail --no-follow {log}")
+    yield Text(f"  {program} explain {log} --request 2")
 
 
 def _table(results: Sequence[Result]) -> Iterator[Text]:

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from slotd.demo.columns import COLUMNS
+from slotd.policy.settings import DEFAULTS
+from tests.readme import readme
 
 FAST = "200"
 DEMO = (sys.executable, "-m", "slotd", "demo")
@@ -125,6 +127,46 @@ def test_the_logs_are_where_it_says_and_tell_of_the_park(played: Played, logs: P
     assert settings["park_min_value"] == 0.01
     relayed = Path(played.columns["without"]["log"]).read_text()
     assert '"event":"park"' not in relayed.replace(" ", "")
+
+
+def test_every_event_logged_has_the_fields_the_readme_gives_it(played: Played) -> None:
+    described = readme.events()
+    logged = set()
+    for column in played.columns.values():
+        for line in Path(column["log"]).read_text().splitlines():
+            record = json.loads(line)
+            told = described[record["event"]]
+            logged.add(record["event"])
+            fields = set(record) - {"ts", "level", "event"}
+            if record["event"] == "settings":
+                fields -= set(DEFAULTS)
+            assert told.fields <= fields <= told.fields | told.optional, record["event"]
+            assert record["level"] in told.levels
+    assert logged >= {"place", "park", "park_skip", "parked", "admitted", "solo_done", "slot_done"}
+
+
+def test_the_readme_shows_what_the_demo_prints(played: Played) -> None:
+    (table, conclusion) = (block.text for block in readme.named("output", "demo"))
+    shown = [
+        re.findall(r"[\d,.]+(?= s|  )", line[FIRST_FIGURE:] + " ")
+        for line in table.splitlines()
+        if line.startswith(("  Ann  ", "  Ben  "))
+    ]
+    turns = zip(*(column["turns"] for column in played.columns.values()), strict=True)
+    for figures, row in zip(shown, turns, strict=True):
+        for turn, (reused, read, wait) in zip(row, batches_of_three(figures), strict=True):
+            assert (reused, read) == (f"{turn['reused']:,}", f"{turn['read']:,}")
+            assert float(wait) == pytest.approx(turn["first_token_ms"] / 1000, abs=0.2)
+    again = [f"{column['read_again']:,} {column['title']}" for column in played.columns.values()]
+    assert ", ".join(again) in conclusion
+
+
+FIRST_FIGURE = 25
+
+
+def batches_of_three(figures: list[str]) -> list[tuple[str, str, str]]:
+    assert len(figures) % 3 == 0
+    return list(zip(figures[::3], figures[1::3], figures[2::3], strict=True))
 
 
 def test_an_interrupt_ends_everything_it_started(tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ def test_the_screen_fits_80_and_100_columns_and_shows_every_figure(
     assert "the same, token for token" in text
     assert "37,358 without slotd, 0 with slotd" in text.replace("\n", " ")
     assert "20 times as fast" in text.replace("\n", " ")
-    assert f"slotd tail /logs/{'with' if columns == 2 else 'emulated'}.log" in text
+    assert f"slotd tail --no-follow /logs/{'with' if columns == 2 else 'emulated'}.log" in text
 
 
 def test_answers_that_differ_are_said_loudly() -> None:
