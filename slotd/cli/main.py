@@ -18,6 +18,9 @@ COMMANDS = {
     "curves": "slotd.cli.curves",
     "shim": "slotd.cli.shim",
     "tail": "slotd.cli.tail",
+    "replay": "slotd.cli.replay",
+    "tune": "slotd.cli.tune",
+    "workload": "slotd.cli.workload",
 }
 """The module of every command, by the command's name."""
 

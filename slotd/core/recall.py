@@ -118,7 +118,7 @@ class Recall:
         boundary = last_turn(prompt, turn_token)
         found = self._longest(prompt)
         if found is None:
-            return Story(number, now, len(prompt), number, added=len(prompt), boundary=boundary)
+            return Story(number, now, len(prompt), number, boundary=boundary)
         before, filed = found.story, self._filed[found.story.number]
         if found.how == "whole" and len(prompt) == found.tokens + 1:
             return Story(

@@ -31,7 +31,7 @@ class Story:
     gap: float | None = None
     """Seconds from the end of the request it continues to this one; None for a first one."""
     added: int = 0
-    """Tokens of the prompt beyond the history it continues; all of them for a first request."""
+    """Tokens of the prompt beyond the history it continues; 0 for a first request."""
     boundary: int = 0
     """Tokens up to its prompt's last turn, where its reply begins; 0 when that is not known."""
     continues: int | None = None

@@ -63,8 +63,8 @@ class Run:
     """By reason."""
     parks: Counter[str] = Factory(Counter)
     """By reason, and "parked" for those that were carried out."""
-    parked: set[int] = Factory(set)
-    """Requests whose history was parked."""
+    saved: set[int] = Factory(set)
+    """Requests whose history was parked, or kept in a slot already, when main was replaced."""
     drifts: int = 0
 
 
@@ -205,12 +205,14 @@ class _Replay:
             self._result.placements[str(fields["reason"])] += 1
         elif event.name in ("park", "park_skip"):
             self._result.parks[str(fields["reason"])] += 1
+            if fields["reason"] == "kept":
+                self._result.saved.add(self._main)
         elif event.name == "solo_done" and isinstance(fields["request"], int):
             self._main = self._sidecar.numbers[fields["request"]]
         elif event.name == "admitted":
             self._main = -1
         elif event.name == "parked" and fields["tokens"]:
             self._result.parks["parked"] += 1
-            self._result.parked.add(self._main)
+            self._result.saved.add(self._main)
         elif event.name == "drift":
             self._result.drifts += 1

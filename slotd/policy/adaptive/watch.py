@@ -41,7 +41,7 @@ class _Conversation:
 def story_kind(story: Story | None, tokens: int) -> Kind:
     """Return the classes of a history; one without a story counts as a first turn."""
     if story is None:
-        return kind_of(1, tokens, None, tokens)
+        return kind_of(1, 0, None, tokens)
     return kind_of(story.turn, story.added, story.gap, tokens)
 
 

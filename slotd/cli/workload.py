@@ -1,0 +1,56 @@
+"""`slotd workload`: generated traffic, as a record.
+
+Here: the command. Not here: the generator (`slotd.workload`) and the format (`slotd.record`).
+"""
+
+from __future__ import annotations
+
+import click
+
+from slotd.record.lines import Entry, LineWriter, block_hashes
+from slotd.workload.agents import agent_day
+from slotd.workload.figures import FIGURES, figures_table
+
+
+@click.group("workload")
+def workload() -> None:
+    """Generate traffic."""
+
+
+@workload.command()
+@click.option(
+    "--people", type=click.IntRange(min=1), default=FIGURES["people"].whole, show_default=True
+)
+@click.option(
+    "--hours",
+    type=click.FloatRange(min=0, max=24, min_open=True),
+    default=8.0,
+    show_default=True,
+)
+@click.option("--seed", type=int, default=1, show_default=True)
+@click.option("--figures", is_flag=True, help="Print every figure and where it comes from instead.")
+def agents(people: int, hours: float, seed: int, figures: bool) -> None:
+    """Print a working day of people with coding agents, in the record's format.
+
+    The same seed gives the same day. `slotd replay` runs it from the file, or without one as
+    agents:SEED.
+    """
+    if figures:
+        click.echo(figures_table())
+        return
+    traffic = agent_day(people, hours, seed)
+    salt = seed.to_bytes(8, "big", signed=True)
+    lines = LineWriter.begin(traffic.name, traffic.turn_token)
+    click.echo(lines.header(), nl=False)
+    for number, request in enumerate(traffic.requests, 1):
+        entry = Entry(
+            number=number,
+            at=request.arrival,
+            verb="GEN",
+            prompt=request.prompt_length,
+            out=request.output_length,
+            turn=request.prompt.last_turn(),
+            blocks=tuple(block_hashes(request.prompt.tokens(traffic.turn_token), salt)),
+            finish="length",
+        )
+        click.echo(lines.line(entry), nl=False)

@@ -1,0 +1,99 @@
+"""Writing the record into files: bounded, rotated, safe against a crash.
+
+Here: file I/O and nothing else; it may block, so it belongs on a thread of its own, behind a
+bounded queue. A full file is renamed to `PATH.1`, that one to `PATH.2`, and so on; the oldest is
+deleted. Lines are written whole and flushed; a crash leaves at most one torn last line, which the reader
+drops and the next start cuts off.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from slotd.record.lines import Entry, LineWriter
+
+FILE_BYTES: Final = 16 * 1024 * 1024
+FILES: Final = 8
+"""So a record takes at most 128 MiB."""
+SALT_BYTES: Final = 32
+
+
+def new_salt() -> bytes:
+    """Return a salt; it stays in memory and is another one at the next start."""
+    return secrets.token_bytes(SALT_BYTES)
+
+
+class RecordFiles:
+    """The files of one record."""
+
+    def __init__(
+        self,
+        path: Path,
+        turn_token: int | None,
+        *,
+        file_bytes: int = FILE_BYTES,
+        files: int = FILES,
+    ) -> None:
+        """Begin a new file at `path`; what is there is kept as an older one.
+
+        Args:
+            path: the current file.
+            turn_token: for the header.
+            file_bytes: how long a file gets before it is rotated.
+            files: how many files are kept, the current one included.
+
+        Raises:
+            OSError: the file cannot be opened for writing.
+        """
+        self._path = path
+        self._turn_token = turn_token
+        self._limit = file_bytes
+        self._files = files
+        self._label = secrets.token_hex(4)
+        self._open()
+
+    def write(self, entries: Iterable[Entry]) -> None:
+        """Append entries.
+
+        Raises:
+            OSError: the disk is full, or the file cannot be written any more.
+        """
+        for entry in entries:
+            if self._written >= self._limit:
+                self._file.close()
+                self._open()
+            self._put(self._lines.line(entry))
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the current file."""
+        self._file.close()
+
+    def _open(self) -> None:
+        if self._path.exists() and self._path.stat().st_size:
+            self._rotate()
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        self._file = os.fdopen(descriptor, "w", encoding="ascii")
+        self._written = 0
+        self._lines = LineWriter.begin(self._label, self._turn_token)
+        self._put(self._lines.header())
+        self._file.flush()
+
+    def _rotate(self) -> None:
+        for number in range(self._files - 1, 0, -1):
+            younger = self._numbered(number - 1) if number > 1 else self._path
+            if younger.exists():
+                younger.replace(self._numbered(number))
+        if self._files == 1:
+            self._path.unlink()
+
+    def _numbered(self, number: int) -> Path:
+        return self._path.with_name(f"{self._path.name}.{number}")
+
+    def _put(self, line: str) -> None:
+        self._file.write(line)
+        self._written += len(line)

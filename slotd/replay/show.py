@@ -1,0 +1,111 @@
+"""Outcomes for people: a table, and plots.
+
+Here: formatting. Not here: the sums (`outcome`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from rich.table import Table as RichTable
+
+from slotd.replay.drive import Run
+from slotd.replay.outcome import Outcome
+
+_PARTS: Final = 24
+"""Bars over the time of a traffic."""
+
+
+def thousands(tokens: float) -> str:
+    """Write tokens in thousands."""
+    return f"{tokens / 1000:,.0f}K"
+
+
+def table_of(outcomes: Sequence[Outcome], title: str) -> RichTable:
+    """Return the outcomes as a table, one policy a row."""
+    table = RichTable(title=title)
+    table.add_column("policy")
+    for name in (
+        "prompt",
+        "reused",
+        "share",
+        "replaced",
+        "never parked",
+        "rewritten",
+        "wait mean",
+        "p50",
+        "p95",
+    ):
+        table.add_column(name, justify="right")
+    table.add_column("placed")
+    table.add_column("parks")
+    for found in outcomes:
+        table.add_row(
+            found.policy,
+            thousands(found.prompt),
+            thousands(found.reused),
+            f"{found.share:.1%}",
+            thousands(found.replaced),
+            thousands(found.never_parked),
+            thousands(found.rewritten),
+            f"{found.wait_mean:.2f} s",
+            f"{found.wait_p50:.2f} s",
+            f"{found.wait_p95:.2f} s",
+            counts(found.placements),
+            counts(found.parks),
+        )
+    return table
+
+
+def counts(found: dict[str, int]) -> str:
+    """Write counts in a line."""
+    return " ".join(f"{name}:{count}" for name, count in found.items()) or "-"
+
+
+def plot(runs: Sequence[Run], outcomes: Sequence[Outcome], title: str, file: Path) -> None:
+    """Draw reuse by policy, and reuse over the time of the traffic, into an image file.
+
+    Raises:
+        ImportError: matplotlib is not installed (the extra `plot`).
+        OSError, ValueError: the file cannot be written, or its ending is no image format.
+    """
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot
+
+    figure, (bars, lines) = pyplot.subplots(1, 2, figsize=(13, 4.5))
+    names = [found.policy for found in outcomes]
+    places = np.arange(len(names))
+    bottom = np.zeros(len(names))
+    for label, colour, values in (
+        ("reused", "#2a7f62", [found.reused for found in outcomes]),
+        ("read again: replaced", "#d98c3f", [found.replaced for found in outcomes]),
+        ("read again: never parked", "#b5483a", [found.never_parked for found in outcomes]),
+        ("rewritten", "#9a9a9a", [found.rewritten for found in outcomes]),
+    ):
+        heights = np.array(values) / 1000
+        bars.bar(places, heights, bottom=bottom, label=label, color=colour)
+        bottom += heights
+    bars.set_xticks(places, names, rotation=25, ha="right")
+    bars.set_ylabel("thousand tokens")
+    bars.set_title(title)
+    bars.legend(fontsize="small")
+    end = max((row.arrival for run in runs for row in run.rows), default=1.0) or 1.0
+    edges = np.linspace(0, end, _PARTS + 1)
+    for run in runs:
+        arrivals = [row.arrival for row in run.rows]
+        reused, _ = np.histogram(arrivals, edges, weights=[row.reused for row in run.rows])
+        prompt, _ = np.histogram(arrivals, edges, weights=[row.prompt for row in run.rows])
+        share = np.divide(reused, prompt, out=np.zeros(_PARTS), where=prompt > 0)
+        lines.plot(edges[1:] / 3600, share, label=run.policy)
+    lines.set_xlabel("hours")
+    lines.set_ylabel("share of the prompt tokens reused")
+    lines.set_ylim(0, 1)
+    lines.legend(fontsize="small")
+    figure.tight_layout()
+    figure.savefig(file, metadata={"Software": None} if file.suffix == ".png" else None)
+    pyplot.close(figure)
