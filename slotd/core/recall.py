@@ -6,7 +6,7 @@ Not here: what a history's story is used for (see `slotd.policy.adaptive`).
 A history is filed under the hash of its beginning up to a milestone, a length from a fixed list,
 with a hash of all of it. A prompt is hashed once along the milestones; what is filed at one of them
 is compared at its exact length. Three beginnings of every history are filed: all of it, it up to
-its last turn, and its prompt without the last `VERSION_TAIL`.
+the checkpoint a slot keeps of it, and its prompt without the last `VERSION_TAIL`.
 """
 
 from collections import OrderedDict
@@ -15,7 +15,7 @@ from hashlib import blake2b
 from typing import Final
 
 import numpy as np
-from attrs import define, frozen
+from attrs import define, evolve, frozen
 
 from protocol.tokens import TokenIds
 from slotd.policy.story import Return, Story
@@ -32,7 +32,10 @@ _BUCKET: Final = 8
 """Beginnings filed at one milestone, the newest ones: many texts with one system prompt."""
 _DIGEST: Final = 8
 
-_RANK: Final[dict[Return, int]] = {"whole": 2, "turn": 1, "version": 0}
+_RANK: Final[dict[Return, int]] = {"whole": 3, "turn": 2, "checkpoint": 1, "version": 0}
+
+CHECKPOINT_EVERY: Final = 16_384
+"""Prompt tokens between two periodic checkpoints of the engine."""
 
 
 def milestones(length: int) -> Iterator[int]:
@@ -100,7 +103,7 @@ class Recall:
         if known is not None:
             self._forget(story.number)
         cuts: dict[int, Return] = {int(story.prompt * (1 - VERSION_TAIL)): "version"}
-        cuts[min(story.boundary, len(tokens))] = "turn"
+        cuts[min(story.checkpoint, len(tokens))] = "turn" if story.boundary else "checkpoint"
         cuts[len(tokens)] = "whole"
         keys = []
         for milestone, length, digest in _digests(tokens, sorted(cuts)):
@@ -116,35 +119,37 @@ class Recall:
     def story(self, number: int, prompt: TokenIds, turn_token: int | None, now: float) -> Story:
         """Find what a prompt continues; return the story of its request."""
         boundary = last_turn(prompt, turn_token)
+        story = Story(
+            number,
+            now,
+            len(prompt),
+            number,
+            boundary=boundary,
+            checkpoint=boundary or (len(prompt) - 1) // CHECKPOINT_EVERY * CHECKPOINT_EVERY,
+        )
         found = self._longest(prompt)
         if found is None:
-            return Story(number, now, len(prompt), number, boundary=boundary)
+            return story
         before, filed = found.story, self._filed[found.story.number]
+        story = evolve(
+            story, conversation=before.conversation, continues=before.number, how=found.how
+        )
         if found.how == "whole" and len(prompt) == found.tokens + 1:
-            return Story(
-                number,
-                now,
-                len(prompt),
-                before.conversation,
+            return evolve(
+                story,
                 turn=before.turn,
                 gap=before.gap,
                 added=before.added,
                 boundary=before.boundary,
-                continues=before.number,
-                how="whole",
+                checkpoint=before.checkpoint,
                 leg=True,
             )
-        return Story(
-            number,
-            now,
-            len(prompt),
-            before.conversation,
+        return evolve(
+            story,
             turn=before.turn + 1,
             gap=max(0.0, now - filed.last_use),
             added=max(0, len(prompt) - found.tokens),
-            boundary=boundary,
-            continues=before.number,
-            how=found.how,
+            returned=0.0 if found.how == "version" else found.length / found.tokens,
         )
 
     def _longest(self, prompt: TokenIds) -> _Beginning | None:

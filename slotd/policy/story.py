@@ -9,9 +9,10 @@ from typing import Literal
 
 from attrs import frozen
 
-Return = Literal["whole", "turn", "version"]
+Return = Literal["whole", "turn", "checkpoint", "version"]
 """How a prompt goes on from a history: from all of it, from its last turn (the reply was sent back
-changed), or as another version of the same text (its end was rewritten)."""
+changed), from a periodic checkpoint, or as another version of the same text that can resume from
+none of these (its end was rewritten)."""
 
 
 @frozen
@@ -34,10 +35,14 @@ class Story:
     """Tokens of the prompt beyond the history it continues; 0 for a first request."""
     boundary: int = 0
     """Tokens up to its prompt's last turn, where its reply begins; 0 when that is not known."""
+    checkpoint: int = 0
+    """Tokens of the checkpoint its history keeps: at its last turn, else the last periodic one."""
     continues: int | None = None
     """The request it continues."""
     how: Return | None = None
     """How it continues that one's history."""
+    returned: float = 0.0
+    """The share of that history it could resume."""
     leg: bool = False
     """It is the same request as the one it continues, which moved between solo and batch."""
 

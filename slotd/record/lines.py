@@ -5,9 +5,9 @@ files with one label can be compared; the salt itself is never written.
 
 A request: `n` (its number), `at` (s), `verb`, `prompt` and `out` (tokens), `turn` (tokens before
 the prompt's last turn token, or null), `like` (`[n, blocks]`: it begins with so many blocks of
-request n of this file, or null) and `blocks` (base64 of the other blocks' hashes, 8 bytes each), `queue`,
-`first`, `end` (seconds from `at` to the begin of its read, its first token, its end; null: not
-seen), `slot`, `client_slot` (null: solo), `reused` (tokens), `finish`, `legs`.
+request n of this file, or null), `blocks` (base64 of the other blocks' hashes, 8 bytes each),
+`queue`, `first`, `end` (seconds from `at` to the begin of its read, its first token, its end; null:
+not seen), `slot`, `client_slot` (null: solo), `reused` (tokens), `finish`, `legs`.
 
 A block is 64 tokens, the last one what is left; its hash is that of the whole prompt up to its end
 (BLAKE2b, keyed with the salt), so that two prompts share a block hash only when they begin alike.

@@ -19,6 +19,7 @@ from typing import Final
 
 from attrs import frozen
 
+from slotd.core.recall import CHECKPOINT_EVERY
 from slotd.policy.decide import Decision, ExpectedLoss
 from slotd.policy.match import hint
 from slotd.policy.park import Park, kept, older, something_to_park
@@ -41,12 +42,12 @@ class Use:
     arrival: float
     shared: int
     """Tokens of the history's full text its prompt begins with."""
-    boundary: int
-    """Tokens up to the history's last turn, when the prompt begins with those; else 0."""
+    checkpoint: int
+    """Tokens of the checkpoint a slot keeps of it, when the prompt begins with those; else 0."""
 
     def tokens(self, held: int) -> int:
         """Return how much of a history of `held` tokens it resumes."""
-        return held if self.shared >= held else self.boundary
+        return held if self.shared >= held else self.checkpoint
 
 
 def uses(traffic: Traffic) -> list[list[Use]]:
@@ -64,14 +65,15 @@ def uses(traffic: Traffic) -> list[list[Use]]:
 def _uses_of(requests: Sequence[RequestSpec], number: int, later: list[int]) -> list[Use]:
     request = requests[number]
     whole: Prompt = request.prompt + request.reply
-    boundary = request.prompt.last_turn() or 0
+    length = len(request.prompt)
+    checkpoint = request.prompt.last_turn() or (length - 1) // CHECKPOINT_EVERY * CHECKPOINT_EVERY
     found = []
     for other in later:
         prompt = requests[other].prompt
         shared = min(whole.shared(prompt), len(prompt) - 1)
-        turn = boundary if shared >= boundary > 0 else 0
-        if turn or shared >= len(request.prompt):
-            found.append(Use(other, requests[other].arrival, shared, turn))
+        kept_part = checkpoint if shared >= checkpoint else 0
+        if kept_part or shared >= length:
+            found.append(Use(other, requests[other].arrival, shared, kept_part))
     return found
 
 

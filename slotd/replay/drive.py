@@ -100,15 +100,17 @@ class _Script:
 
     def reply(self, prompt: TokenIds) -> Sequence[int]:
         """Return what follows a prompt: the rest of the reply of the request it belongs to."""
+        begun: Sequence[int] | None = None
         for own, reply in self.running.values():
             got = len(prompt) - len(own)
-            if (
-                0 <= got <= len(reply)
-                and np.array_equal(prompt[: len(own)], own)
-                and prompt[len(own) :].tolist() == reply[:got]
-            ):
-                return reply[got:]
-        raise ValueError("the engine reads a prompt that no request has")
+            if 0 <= got <= len(reply) and np.array_equal(prompt[: len(own)], own):
+                if prompt[len(own) :].tolist() == reply[:got]:
+                    return reply[got:]
+                # Two requests with one prompt: it has got the other's reply so far.
+                begun = reply[got:]
+        if begun is None:
+            raise ValueError("the engine reads a prompt that no request has")
+        return begun
 
 
 def replay(

@@ -117,8 +117,7 @@ class Watch:
             return
         if known.waiting and not story.leg:
             age = max(story.at - known.end, known.counted)
-            returned = 0.0 if story.how == "version" else 1.0
-            model.watched(known.kind, known.counted, age, returned)
+            model.watched(known.kind, known.counted, age, story.returned)
         known.waiting = False
         if story.how != "whole":
             self._left[story.continues] = None
