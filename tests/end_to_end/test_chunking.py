@@ -60,7 +60,7 @@ def recorded(level: str) -> tuple[Run, ...]:
     options = evolve(LEVELS[level], chunk=128, checkpoint_every=700)
     sidecar = RecordingSidecar(SidecarSettings())
     serve = Serve(ServeSettings(long_read=300, stale_lines=True))
-    crowd = Crowd(11, people=3, turns=3, model=HashModel(), opening=600)
+    crowd = Crowd(11, people=3, turns=3, model=HashModel(), opening=300)
     World(SimEngine(options, crowd.model), sidecar, serve).run(crowd.first(), crowd.after)
     assert crowd.checked >= 9
     turns = groupby(sidecar.pieces, key=lambda piece: piece.side)
