@@ -108,7 +108,9 @@ class RequestRecorder:
             if fields["goes_on"]:
                 followed.entry, followed.generated = entry, 1
                 return
-            got, finish = 0, "cancel"
+            prompt, read = _number(fields["prompt"]), _number(fields["read"])
+            ended_at_once = read + _number(fields["reused"]) >= prompt
+            got, finish = (1, "length") if ended_at_once else (0, "cancel")
         else:
             got, finish = _whole(fields["generated"]) or 0, str(fields["finish"])
         if event.name == "slot_done":

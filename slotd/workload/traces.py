@@ -51,11 +51,13 @@ def _shown(row: Mapping[str, object], name: str) -> str:
     return repr(row[name])[:40] if name in row else "missing"
 
 
-def _blocks(row: Mapping[str, object], where: str, tokens: int, size: int) -> tuple[int, ...]:
+def _blocks(
+    row: Mapping[str, object], where: str, tokens: int, size: int, least: int
+) -> tuple[int, ...]:
     value = row.get("hash_ids")
     if not isinstance(value, list) or any(type(block) is not int for block in value):
         raise TraceError(f"{where}: hash_ids is no list of whole numbers")
-    if len(value) not in (tokens // size, -(-tokens // size)):
+    if not least <= len(value) <= -(-tokens // size):
         raise TraceError(
             f"{where}: hash_ids has {len(value)} ids, and input_length {tokens} makes "
             f"{-(-tokens // size)} blocks of {size} tokens"
@@ -98,7 +100,7 @@ def mooncake(lines: Iterable[str], name: str = "trace") -> Traffic:
                 arrival=_number(row, "timestamp", where) / 1000,
                 prompt_length=tokens,
                 output_length=_count(row, "output_length", where, 1),
-                blocks=_blocks(row, where, tokens, MOONCAKE_BLOCK),
+                blocks=_blocks(row, where, tokens, MOONCAKE_BLOCK, -(-tokens // MOONCAKE_BLOCK)),
             )
 
     return traffic_from_hashes(name, requests(), MOONCAKE_BLOCK)
@@ -121,7 +123,7 @@ def bailian(lines: Iterable[str], name: str = "trace") -> Traffic:
                 arrival=_number(row, "timestamp", where),
                 prompt_length=tokens,
                 output_length=_count(row, "output_length", where, 1),
-                blocks=_blocks(row, where, tokens, BAILIAN_BLOCK),
+                blocks=_blocks(row, where, tokens, BAILIAN_BLOCK, tokens // BAILIAN_BLOCK),
                 kind=kind,
                 chat=_name(row, "chat_id", where),
                 parent_chat=_name(row, "parent_chat_id", where),

@@ -16,7 +16,7 @@ VERSION = 1
 
 
 def dump(model: ReturnModel) -> str:
-    """Write a model as one line of JSON: of every cell that has counts its place and both counts."""
+    """Write a model as one line of JSON: the place and the counts of every cell that has any."""
     cells = [
         [*map(int, place), round(float(model.returns[place]), 4), round(float(seconds), 1)]
         for place, seconds in np.ndenumerate(model.seconds)
