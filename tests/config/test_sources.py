@@ -184,6 +184,7 @@ def test_a_share_above_one_is_refused(key: str, tmp_path: Path) -> None:
         ("[log]\nlevel = 'loud'", "[log] level is 'loud': give one of debug, info, warning, error"),
         ("[policy\n", "is not valid TOML: "),
         ("[policy]\n[policy]\n", "is not valid TOML: "),
+        ("a = " + "[" * 100_000, "is nested too deeply"),
     ],
 )
 def test_what_a_file_may_not_say_is_refused_in_one_line(
