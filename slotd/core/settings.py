@@ -34,3 +34,5 @@ class SidecarSettings:
     """Write the chosen slot as the key `slot=<n>` too."""
     keep_client_keys: bool = False
     """Keep a `park=` or `slot=` the client wrote, mapped, instead of replacing it."""
+    keep_loaded: bool = False
+    """A client's `QUIT` ends the client and is kept from the engine."""

@@ -25,8 +25,10 @@ from protocol import (
     EngineOpaque,
     Exchange,
     Fragment,
+    Frame,
     Generate,
     LineReader,
+    Quit,
     RawItem,
     parse_client_line,
     parse_engine_line,
@@ -40,6 +42,7 @@ from slotd.core.client_lines import (
     sent_unknown_request,
 )
 from slotd.core.counters import Counters
+from slotd.core.drain import Drain, refused_line
 from slotd.core.events import Event
 from slotd.core.failing import Failures, lost, observed, settle
 from slotd.core.model import Model
@@ -55,6 +58,7 @@ from slotd.core.rewriting import (
 )
 from slotd.core.settings import SidecarSettings
 from slotd.core.snapshot import Snapshot, take_snapshot
+from slotd.core.state import Activity
 from slotd.policy.decide import Decider, RetentionDecider, StoryDecider
 from slotd.policy.story import Story
 
@@ -71,6 +75,8 @@ class Output:
     to_engine: list[bytes] = Factory(list)
     to_client: list[bytes] = Factory(list)
     events: list[Event] = Factory(list)
+    quits: bool = False
+    """The client has said `QUIT` and it was kept from the engine: the client is to be let go."""
 
 
 class Sidecar:
@@ -79,14 +85,20 @@ class Sidecar:
     Every method that takes `now` wants seconds on one clock that never goes back.
     """
 
-    def __init__(self, settings: SidecarSettings, decider: Decider | None = None) -> None:
+    def __init__(
+        self,
+        settings: SidecarSettings,
+        decider: Decider | None = None,
+        counters: Counters | None = None,
+    ) -> None:
         """Begin beside an engine that has said nothing yet; `decider` replaces POLICY.md's.
 
-        Conversations are recognised (see `recall`) for a decider that wants their stories.
+        Conversations are recognised (see `recall`) for a decider that wants their stories. With
+        `counters`, counting goes on where an earlier engine's sidecar left off.
         """
         self.settings = settings
         self.model = Model(Recall() if isinstance(decider, StoryDecider) else None)
-        self.counters = Counters()
+        self.counters = Counters() if counters is None else counters
         self._decider: Decider = RetentionDecider() if decider is None else decider
         self._failures = Failures()
         self._client = LineReader(frames=True)
@@ -94,23 +106,70 @@ class Sidecar:
         self._now = 0.0
         self._inside_client_line = False
         """The last client item was a piece of a line that goes on."""
+        self._after_frame = False
+        """The last client item was a frame: its request is still to come."""
+        self._quits = False
+        """The client has said `QUIT`, which the engine is not to have."""
+        self._drain: Drain | None = None
+        """What is under way since the client has gone."""
+        self._drained_since = 0.0
 
     def from_client(self, data: bytes, now: float) -> Output:
         """Take bytes the client wrote."""
         self._now = now
-        return self._told(Output(to_engine=list(map(self._client_item, self._client.feed(data)))))
+        lines = []
+        for item in self._client.feed(data):
+            if self._quits:  # nothing it still says can be meant for this engine
+                break
+            lines.append(self._client_item(item))
+        return self._told(Output(to_engine=lines, quits=self._quits))
 
     def from_engine(self, data: bytes, now: float) -> Output:
         """Take bytes the engine wrote."""
         self._now = now
         output = Output()
-        output.to_client.extend(self._engine_item(item, now) for item in self._engine.feed(data))
+        for item in self._engine.feed(data):
+            output.to_client.append(self._engine_item(item, now))
+            if self._drain is not None:
+                output.to_engine.extend(self._go_on_draining(self._drain, item))
         return self._told(output)
 
+    def client_gone(self, now: float) -> Output:
+        """Take note that the client has gone while the engine stays for the next one.
+
+        A line it left unfinished is dropped, what it has asked for is stopped. Until `drained`,
+        the engine's lines are still this client's, and no other client's may be given to
+        `from_client`; from then on every slot is idle for the next client and keeps its history.
+        """
+        self._now, self._drained_since, self._quits = now, now, False
+        self._client.finish()
+        drain = self._drain = Drain(self.model, lambda: True)
+        orders = refused_line(self.model, self._inside_client_line, self._after_frame)
+        self._inside_client_line = self._after_frame = False
+        self.model.tell(
+            "drain",
+            "info",
+            requests=len(self.model.flight.requests()) + self.model.flight.untracked,
+            slots=sum(slot.activity is Activity.DECODING for slot in self.model.slots),
+            unfinished=len(orders) > 0,
+        )
+        orders += self._guarded(drain.begin, _no_orders)
+        self._end_drain(drain)
+        return self._told(Output(to_engine=orders))
+
+    @property
+    def drained(self) -> bool:
+        """Nothing of a client that has gone is under way."""
+        return self._drain is None
+
     def client_eof(self, now: float) -> Output:
-        """Take the end of the client's stream; what it left unfinished is passed on."""
+        """Take the end of the client's stream; what it left unfinished is passed on.
+
+        The engine carries an unfinished last line out like any other, so it is one here too.
+        """
         self._now = now
-        output = Output(to_engine=list(map(self._client_item, self._client.finish())))
+        items = map(_last_line, self._client.finish())
+        output = Output(to_engine=list(map(self._client_item, items)))
         self._inside_client_line = False
         return self._told(output)
 
@@ -121,6 +180,7 @@ class Sidecar:
         output.to_client.extend(self._engine_item(item, now) for item in self._engine.finish())
         self._told(output)
         self.model.restart()
+        self._drain = None
         return output
 
     def replace_settings(self, settings: SidecarSettings) -> None:
@@ -141,11 +201,27 @@ class Sidecar:
             settle(self.model, head, line, now)
         return to_client(self.model.numbering, line)
 
+    # -- a client that has gone --------------------------------------------------------------------
+
+    def _go_on_draining(self, drain: Drain, item: RawItem) -> list[bytes]:
+        line = self._guarded(parse_engine_line, _engine_opaque, item)
+        orders = self._guarded(drain.follow, _no_orders, line)
+        self._end_drain(drain)
+        return orders
+
+    def _end_drain(self, drain: Drain) -> None:
+        if drain.over:
+            drain.settle()
+            self._drain = None
+            ms = round((self._now - self._drained_since) * 1000, 1)
+            self.model.tell("drained", "info", ms=ms)
+
     # -- the client's lines ------------------------------------------------------------------------
 
     def _client_item(self, item: RawItem) -> bytes:
         """Take in one line; return it for the engine."""
         going_on, self._inside_client_line = self._inside_client_line, _goes_on(item)
+        self._after_frame = isinstance(item, Frame)
         if going_on:
             # The rest of a line too long to be read: its first piece stood for all of it.
             return _raw(item)
@@ -163,6 +239,9 @@ class Sidecar:
                 return raw
             case Exchange():
                 self._guarded(sent_exchange, _nothing, self.model, line)
+            case Quit() if self.settings.keep_loaded:
+                self._quits = True
+                return b""
         return line.raw
 
     def _request(self, line: Generate) -> bytes:
@@ -256,6 +335,11 @@ def _goes_on(item: RawItem) -> bool:
     return isinstance(item, Fragment) and not item.raw.endswith(b"\n")
 
 
+def _last_line(item: RawItem) -> RawItem:
+    """Return what the end of the stream cut off as a line, unless it is the rest of a frame."""
+    return item.raw if isinstance(item, Fragment) and b"\n" not in item.raw else item
+
+
 def _raw(item: RawItem) -> bytes:
     return item if isinstance(item, bytes) else item.raw
 
@@ -295,6 +379,10 @@ def _sent_blindly(
     story: Story | None = None,
 ) -> None:
     sent_unknown_request(model, line.verb, number, line.slot, slot, now)
+
+
+def _no_orders(*_: object) -> list[bytes]:
+    return []
 
 
 def _nothing(*_: object) -> None:
