@@ -105,7 +105,7 @@ LOG_FORMAT: Option[FormatSetting] = Option(
     "SLOTD_LOG_FORMAT",
     Choice(FORMAT_SETTINGS),
     "auto",
-    "auto: text on a terminal, JSON lines elsewhere",
+    "auto: text on a terminal, entries in systemd's journal, JSON lines elsewhere",
 )
 LOG_LEVEL: Option[Level] = Option(
     "log",

@@ -29,10 +29,8 @@ from slotd.daemon.launch import StartedEngine, exit_status
 from slotd.daemon.relay import relay
 from slotd.daemon.signals import ASK_TO_END, SENT_BY_KERNEL, Action, TakenSignals, action
 from slotd.daemon.streams import PolledReader, PolledWriter, standard_input, standard_output
-from slotd.logs.chain import Chain
 from slotd.logs.destination import Destination
-from slotd.logs.settings import chosen_format, colours_wanted
-from slotd.logs.writer import LogWriter
+from slotd.logs.opening import log_writer
 
 
 def sidecar_settings(configuration: Configuration) -> SidecarSettings:
@@ -53,9 +51,7 @@ def run(
     signals: TakenSignals,
 ) -> int:
     """Relay between standard input and output and `engine`; return what to exit with."""
-    log_format = chosen_format(configuration[LOG_FORMAT], destination.is_terminal)
-    colours = colours_wanted(destination.is_terminal)
-    writer = LogWriter(Chain(log_format, colours), destination, configuration[LOG_LEVEL])
+    writer = log_writer(destination, configuration[LOG_FORMAT], configuration[LOG_LEVEL])
     settings = sidecar_settings(configuration)
     with writer:
         writer.log(Event("engine_start", "info", {"pid": engine.process.pid}))

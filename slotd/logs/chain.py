@@ -1,12 +1,11 @@
 """From an event to the bytes of a log line: a structlog chain, built once from the settings.
 
-Here: the chain and its two ends, JSON for programs and one readable line for a person. Not here:
-when and by whom a line is written (`slotd.logs.writer`).
+Here: the chain and its ends: JSON for programs, one readable line for a person, and an entry of
+systemd's journal (`slotd.logs.journal`). Not here: when and by whom a line is written
+(`slotd.logs.writer`).
 """
 
 import io
-import json
-import math
 from collections.abc import Callable, MutableMapping
 from typing import Any, Literal
 
@@ -14,6 +13,8 @@ import structlog
 from rich.console import Console
 
 from slotd.core.events import Event
+from slotd.logs.journal import journal_entry
+from slotd.logs.json_text import json_text
 from slotd.logs.person import line_of
 from slotd.logs.records import timestamp
 from slotd.logs.settings import Format
@@ -28,7 +29,10 @@ class Chain:
     def __init__(self, log_format: Format, colours: bool) -> None:
         """Build the chain; `colours` counts for the text format only."""
         last: structlog.types.Processor
-        last = _json_line if log_format == "json" else _TextLine(colours)
+        if log_format == "text":
+            last = _TextLine(colours)
+        else:
+            last = _json_line if log_format == "json" else journal_entry
         self._logger: structlog.BoundLogger = structlog.wrap_logger(
             structlog.ReturnLogger(),
             processors=[structlog.stdlib.add_log_level, _in_order, last],
@@ -38,9 +42,8 @@ class Chain:
 
     def line(self, event: Event, at: float) -> bytes:
         """Return the line, with its end, of an event that happened `at` (Unix time, seconds)."""
-        log: Callable[..., str] = getattr(self._logger, event.level)
-        fields = {**event.fields, "ts": timestamp(at)}
-        return (log(event.name, **fields) + "\n").encode()
+        log: Callable[..., bytes] = getattr(self._logger, event.level)
+        return log(event.name, **event.fields, ts=timestamp(at))
 
 
 def _in_order(_logger: object, _method: str, fields: _EventFields) -> _EventFields:
@@ -49,26 +52,8 @@ def _in_order(_logger: object, _method: str, fields: _EventFields) -> _EventFiel
     return {**first, **fields}
 
 
-def _json_line(_logger: object, _method: str, fields: _EventFields) -> str:
-    try:
-        return _dump(fields)
-    except ValueError:  # an infinity or NaN an engine printed: JSON has no such number
-        return _dump(_finite(fields))
-
-
-def _dump(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"), allow_nan=False)
-
-
-def _finite(value: object) -> object:
-    """Replace every number that is not finite by null."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {name: _finite(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(inner) for inner in value]
-    return value
+def _json_line(_logger: object, _method: str, fields: _EventFields) -> bytes:
+    return f"{json_text(fields)}\n".encode()
 
 
 class _TextLine:
@@ -80,7 +65,7 @@ class _TextLine:
             file=io.StringIO(), force_terminal=colours, color_system=system, soft_wrap=True
         )
 
-    def __call__(self, _logger: object, _method: str, fields: _EventFields) -> str:
+    def __call__(self, _logger: object, _method: str, fields: _EventFields) -> bytes:
         with self._console.capture() as captured:
-            self._console.print(line_of(fields), end="")
-        return captured.get()
+            self._console.print(line_of(fields), end="\n")
+        return captured.get().encode()

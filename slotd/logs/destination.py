@@ -7,6 +7,7 @@ is started.
 
 import os
 import select
+from collections.abc import Mapping
 
 STANDARD_ERROR = 2
 
@@ -23,6 +24,17 @@ class Destination:
     def is_terminal(self) -> bool:
         """Whether a person is looking at it."""
         return os.isatty(self.descriptor)
+
+    def is_journal_of(self, environment: Mapping[str, str]) -> bool:
+        """Whether it leads to systemd's journal: JOURNAL_STREAM in `environment` names it.
+
+        A descriptor that was redirected since, or inherited by chance, has other numbers.
+        """
+        try:
+            status = os.fstat(self.descriptor)
+        except OSError:
+            return False
+        return environment.get("JOURNAL_STREAM") == f"{status.st_dev}:{status.st_ino}"
 
     def write(self, line: bytes) -> None:
         """Write one line, waiting for as long as that takes.
@@ -41,6 +53,9 @@ class Destination:
                 self._torn = self._torn or len(rest) < whole
                 raise
         self._torn = False
+
+    def close(self) -> None:
+        """Close what it has opened itself: nothing, here."""
 
 
 def open_log_file(path: str) -> int:

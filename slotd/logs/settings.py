@@ -12,16 +12,21 @@ from slotd.core.events import Level
 LEVELS: tuple[Level, ...] = ("debug", "info", "warning", "error")
 """From the least to the most important."""
 
-Format = Literal["json", "text"]
+Format = Literal["json", "text", "journal"]
 FormatSetting = Literal["auto", "json", "text"]
 FORMAT_SETTINGS: tuple[FormatSetting, ...] = ("auto", "json", "text")
 
 
-def chosen_format(setting: FormatSetting, is_terminal: bool) -> Format:
-    """Return the format in force: "auto" is text on a terminal and JSON lines elsewhere."""
-    if setting == "auto":
-        return "text" if is_terminal else "json"
-    return setting
+def chosen_format(setting: FormatSetting, is_terminal: bool, is_journal: bool = False) -> Format:
+    """Return the format in force.
+
+    "auto" is text on a terminal, entries with fields in systemd's journal, JSON lines elsewhere.
+    """
+    if setting != "auto":
+        return setting
+    if is_journal:
+        return "journal"
+    return "text" if is_terminal else "json"
 
 
 def colours_wanted(is_terminal: bool) -> bool:

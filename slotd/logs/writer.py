@@ -81,6 +81,8 @@ class LogWriter:
         except queue.Full:
             return
         self._thread.join(max(0.0, deadline - time.monotonic()))
+        if not self._thread.is_alive():
+            self._destination.close()
 
     def _write_all(self) -> None:
         while (waiting := self._waiting.get()) is not None:
