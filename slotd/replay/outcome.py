@@ -110,8 +110,9 @@ def _add_causes(
         before = rows.get(number)
         if before is None or before.end > row.arrival + row.wait:
             continue
-        could = use.tokens(before.prompt + before.generated - 1)
-        shared = max(shared, use.shared)
+        held = before.prompt + before.generated - 1
+        could = use.tokens(held)
+        shared = max(shared, min(use.shared, held))
         if could > best:
             lost = before.last_leg == "GEN" and number not in saved
             best, cause = could, "never_parked" if lost else "replaced"
