@@ -39,6 +39,7 @@ async def open_client(
     strategy: SlotStrategy | None = None,
     stderr: int | IO[bytes] | None = None,
     quit_line: bool = True,
+    hangs_after: float = HANGS_AFTER,
 ) -> AsyncIterator[ProcessClient]:
     """Start an engine and a serve process on it; at the end, end the engine and wait for it.
 
@@ -49,8 +50,9 @@ async def open_client(
         strategy: how the serve process picks slots.
         stderr: where the engine's stderr goes (None: the tests').
         quit_line: end it with `QUIT` before the end of its stdin (else with the latter alone).
+        hangs_after: seconds after which all of it is taken for hanging.
     """
-    with trio.fail_after(HANGS_AFTER):
+    with trio.fail_after(hangs_after):
         async with trio.open_nursery() as nursery:
             process: trio.Process = await nursery.start(
                 partial(
