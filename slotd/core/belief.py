@@ -102,11 +102,11 @@ def _judge_source(model: Model, request: Request, said: int, source: int) -> _Ve
     assert request.prompt is not None
     slot = model.slot(source)
     if slot is None:
-        return _Verdict(_shared(model.main, request.prompt) >= said)
+        return _Verdict(_reach(model.main, request.prompt) >= said)
     if slot.activity is Activity.DECODING:
         # It cannot be, and which of the two is wrong will show: its tokens are still mapped.
         return _Verdict(False)
-    if _shared(slot, request.prompt) < said:
+    if _reach(slot, request.prompt) < said:
         slot.lose()
         return _Verdict(False, (slot.number,))
     if not slot.valid and said == len(slot.history):
@@ -128,11 +128,28 @@ def _contradict(model: Model, holder: Holder) -> None:
 
 
 def _could_give(model: Model, request: Request, prompt: TokenIds) -> int:
-    """Return how much of the prompt any state holds or held: as far as a checkpoint may reach."""
+    """Return how much of the prompt any state may give, by checkpoints nobody reported too."""
     states: list[Main | Slot] = [model.main, *model.slots]
     return max(
-        (_shared(state, prompt) for state in states if state.cvec == request.cvec), default=0
+        (_reach(state, prompt) for state in states if state.cvec == request.cvec or state.unknown),
+        default=0,
     )
+
+
+def _reach(state: Main | Slot, prompt: TokenIds) -> int:
+    """Return how much of the prompt a state may hold, at most.
+
+    As far as it shares what the state holds or held; and where it shares all of that, as many
+    tokens more as the state may hold beyond it.
+    """
+    if state.unknown:
+        return len(prompt)
+    shared = _shared(state, prompt)
+    if shared < len(state.history):
+        return shared
+    if isinstance(state, Main):
+        return shared if state.exact else len(prompt)
+    return shared + state.unseen
 
 
 def _comparable(state: Main | Slot, request: Request) -> bool:

@@ -65,8 +65,12 @@ class Capabilities:
         """A running slot costs the idle slots below it in its group their state."""
         return self.batch_groups > 1 and not self.slot_padding_safe
 
-    def shape(self, park: bool) -> EngineShape:
-        """Return what decisions depend on; `park`: whether the main session may be parked."""
+    def shape(self, park: bool, park_admits: bool = False, low_rows: bool = False) -> EngineShape:
+        """Return what decisions depend on.
+
+        `park`: whether the main session may be parked, `park_admits`: by a request of slotd's own;
+        `low_rows`: whether requests go low in their group.
+        """
         return EngineShape(
             batch_slots=self.batch_slots,
             batch_groups=self.batch_groups,
@@ -74,6 +78,8 @@ class Capabilities:
             slot_padding_safe=self.slot_padding_safe,
             slot_park=park,
             turn_token=self.turn_token,
+            park_admits=park_admits,
+            low_rows=low_rows,
         )
 
 

@@ -64,7 +64,7 @@ def sent_unknown_request(
     One that was queued under its number already becomes unknown.
     """
     for queued in model.flight.requests():
-        if queued.number == number:
+        if queued.number == number and not queued.own:
             queued.prompt = None
             return
     request = Request(
@@ -135,9 +135,9 @@ def give_up_yield(model: Model, client_slot: int) -> None:
 def _queue_request(model: Model, request: Request) -> None:
     tracked = model.flight.add(request)
     slot = model.slot(request.slot)
-    if slot is not None and not slot.taken:
+    if slot is not None and not slot.occupied:
         slot.activity, slot.owner = Activity.READING, request if tracked else None
         slot.checkpoints = ()
     claimed = model.slot(request.park)
-    if claimed is not None and not claimed.taken and tracked:
+    if claimed is not None and tracked:
         claimed.claim, claimed.checkpoints = request, ()

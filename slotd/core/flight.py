@@ -56,6 +56,11 @@ class Request:
     sent: float
     turn: float
     """When it came to the head of the queue, in seconds."""
+    kept_from: float | None = None
+    """Of slotd's own request: the last use of the conversation it keeps, in seconds. None: the
+    client sent this one."""
+    boundary: int | None = None
+    """The deepest checkpoint in what it resumed from; 0: there is none, None: not known."""
     story: Story | None = None
     """Its place in its conversation, where stories are told at all."""
     phase: Phase = Phase.QUEUED
@@ -75,6 +80,11 @@ class Request:
     total: int = 0
     """Tokens of the prompt, from `DONE`."""
     finish: str = ""
+
+    @property
+    def own(self) -> bool:
+        """It is slotd's own: the client knows nothing of it."""
+        return self.kept_from is not None
 
     @property
     def batch(self) -> bool:
@@ -137,8 +147,12 @@ class Flight:
         return [entry for entry in self._entries if isinstance(entry, Request)]
 
     def reading(self) -> Request | None:
-        """Return the first request whose prompt is not read yet: the one a `BYIELD` reaches."""
-        return next((request for request in self.requests() if not request.read_over), None)
+        """Return the client's first request whose prompt is not read: the one a `BYIELD` is for."""
+        return next((each for each in self.requests() if not each.own and not each.read_over), None)
+
+    def __contains__(self, entry: object) -> bool:
+        """Tell whether an entry is still tracked."""
+        return any(each is entry for each in self._entries)
 
     def add(self, entry: Entry) -> bool:
         """Queue an entry; tell whether it is tracked."""
@@ -166,6 +180,10 @@ class Flight:
         if isinstance(following := self.head, Request):
             following.turn = max(following.sent, now)
         return entry
+
+    def drop(self, entry: Entry) -> None:
+        """Take an entry out that never left for the engine, if it is in."""
+        self._entries = deque(each for each in self._entries if each is not entry)
 
     def end_untracked(self) -> None:
         """Count one untracked request as ended: the tracked ones before it all have."""

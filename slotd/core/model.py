@@ -21,8 +21,12 @@ from slotd.policy.json_fields import JsonValue
 class Model:
     """What the engine is, what its states hold, and what is on its way to it."""
 
-    def __init__(self, recall: Recall | None = None) -> None:
-        """Begin with an engine that has said nothing yet; `recall` recognises conversations."""
+    def __init__(self, recall: Recall | None = None, turn_token: int | None = None) -> None:
+        """Begin with an engine that has said nothing yet; `recall` recognises conversations.
+
+        `turn_token` is what a turn begins with as long as the engine does not say.
+        """
+        self._turn_token = turn_token
         self.recall = recall
         """What was seen of conversations; None: no stories are told."""
         self.requests = 0
@@ -33,13 +37,15 @@ class Model:
 
     def restart(self) -> None:
         """Believe nothing any more: the engine has ended, another one may begin."""
-        self.capabilities = Capabilities()
+        self.capabilities = Capabilities(turn_token=self._turn_token)
         self.numbering = Numbering(0)
         self.slots: list[Slot] = []
         self.main = Main()
         self.flight = Flight()
         self.rate = PromptRate()
         self.pad_rows: PadRows | None = None
+        self.failed_parks = 0
+        """Parks by requests of slotd's own that failed, in a row."""
 
     def describe(self, capabilities: Capabilities) -> None:
         """Take in what the engine is; another number of slots makes all of them new ones."""
@@ -70,6 +76,16 @@ class Model:
         """Let go of every slot a request that ended still reads into, reserves or claims."""
         for slot in self.slots:
             slot.release(request)
+            self.take_next(slot)
+
+    def take_next(self, slot: Slot) -> None:
+        """Give an idle slot to the next request that was sent to it while it was busy, if any."""
+        if slot.activity is not Activity.IDLE:
+            return
+        for request in self.flight.requests():
+            if request.slot == slot.number:
+                slot.activity, slot.owner, slot.checkpoints = Activity.READING, request, ()
+                return
 
     def release_untracked(self) -> None:
         """Let go of the slots that untracked requests read into, once a tracked one has begun.

@@ -11,6 +11,7 @@ from slotd.core.client_lines import give_up_yield, goes_on
 from slotd.core.events import Event
 from slotd.core.flight import Request
 from slotd.core.model import Model
+from slotd.core.own_park import Hindrance, emulates, hindrance
 from slotd.core.settings import OFF, SidecarSettings
 from slotd.core.state import Activity, Main, Slot
 from slotd.policy.decide import Decider, Decision
@@ -32,7 +33,9 @@ class Plan:
     slot: int | None = None
     """The engine slot chosen for an admission."""
     park: int | None = None
-    """The engine slot the main session is parked in."""
+    """The engine slot the line asks to park the main session in."""
+    own_park: int | None = None
+    """The engine slot a request of slotd's own parks the main session in before it."""
     story: Story | None = None
     """The request's place in its conversation, where stories are told at all."""
     events: tuple[Event, ...] = ()
@@ -79,11 +82,20 @@ def plan_request(
     decision = _checked(model, decider.decide(table)) if kept is None else _go_on(table, kept)
     if settings.keep_client_keys and line.key(b"park") is not None:
         decision = evolve(decision, park=None)
-    told = (_placed(number, line.verb, table, decision), *_parking(number, table, decision))
+    parking = _parking(number, table, decision)
+    why = _hindrance(model, table, decision)
+    if why is not None:
+        parking = _park_skipped(number, table, why)
+        table = evolve(table, engine=evolve(table.engine, slot_park=False))
+        decision = evolve(decision, park=None)
+    told = (_placed(number, line.verb, table, decision), *parking)
     if line.slot is not None and decision.placement.slot is None:
         return Plan(story=story, events=told)
+    slot = decision.placement.slot
     where = None if decision.park is None else decision.park.slot
-    return Plan(True, decision.placement.slot, where, story, told)
+    if table.engine.park_admits:
+        return Plan(True, slot, own_park=where, story=story, events=told)
+    return Plan(True, slot, where, story=story, events=told)
 
 
 def plan_yield(
@@ -117,10 +129,15 @@ def slot_table(model: Model, settings: SidecarSettings, request: RequestState, n
     """
     main = model.main
     in_use = any(other.on_main for other in model.flight.requests())
-    can_park = model.capabilities.slot_park and settings.park != "off"
+    by_key = model.capabilities.slot_park and settings.park != "off"
+    by_own_request = emulates(model, settings)
     table = survey(
         now=now,
-        engine=model.capabilities.shape(park=can_park),
+        engine=model.capabilities.shape(
+            park=by_key or by_own_request,
+            park_admits=by_own_request,
+            low_rows=settings.pad_rows == "low",
+        ),
         settings=settings.policy,
         prompt_rate=model.rate.tokens_per_second,
         request=request,
@@ -166,11 +183,11 @@ def occupancy(slot: Slot) -> SlotOccupancy:
 
 
 def _slot_state(slot: Slot, now: float) -> SlotState:
-    decoding = slot.activity is Activity.DECODING
+    last_use = now if slot.activity is Activity.DECODING else slot.last_use
     return SlotState(
         state=occupancy(slot),
         tokens=slot.history.tokens(),
-        last_use=now if decoding else slot.last_use,
+        last_use=last_use if slot.kept_from is None else slot.kept_from,
         valid=slot.valid,
         images=slot.images,
         cvec=slot.cvec,
@@ -217,17 +234,36 @@ def _placed(number: int, verb: str, table: Table, decision: Decision) -> Event:
     return Event("place", "info", fields)
 
 
+def _hindrance(model: Model, table: Table, decision: Decision) -> Hindrance | None:
+    """Return why a request of slotd's own cannot carry out the park that was decided, if so."""
+    chosen = decision.park
+    if not table.engine.park_admits or chosen is None or chosen.slot is None:
+        return None
+    return hindrance(model, table, chosen)
+
+
 def _parking(number: int, table: Table, decision: Decision) -> tuple[Event, ...]:
-    chosen, main = decision.park, table.main
-    if chosen is None or main is None:
+    chosen = decision.park
+    if chosen is None:
         return ()
-    fields: dict[str, JsonValue] = {
+    if chosen.slot is None:
+        return _park_skipped(number, table, chosen.reason)
+    how = "emulated" if table.engine.park_admits else "native"
+    fields = _about_main(number, table, chosen.reason)
+    return (Event("park", "info", {**fields, "slot": chosen.slot, "how": how}),)
+
+
+def _park_skipped(number: int, table: Table, reason: str) -> tuple[Event, ...]:
+    return (Event("park_skip", "info", _about_main(number, table, reason)),)
+
+
+def _about_main(number: int, table: Table, reason: str) -> dict[str, JsonValue]:
+    main = table.main
+    assert main is not None, "a decision about a park is one about the main session"
+    return {
         "request": number,
-        "reason": chosen.reason,
+        "reason": reason,
         "main_tokens": main.tokens,
         "main_age": main.age,
         "main_value": round(main_value(table, main), 6),
     }
-    if chosen.slot is None:
-        return (Event("park_skip", "info", fields),)
-    return (Event("park", "info", {**fields, "slot": chosen.slot, "how": "native"}),)

@@ -20,9 +20,11 @@ from protocol import (
     Yielded,
 )
 from slotd.core.belief import check_reuse, check_source
+from slotd.core.boundary import inherited, left_behind
 from slotd.core.flight import Phase, Request
 from slotd.core.history import History
 from slotd.core.model import Model
+from slotd.core.returned import tell_saving
 from slotd.core.state import Activity, Slot
 
 
@@ -49,11 +51,14 @@ def parked(model: Model, line: Parked, now: float) -> None:
             valid=model.capabilities.slot_cache,
             unseen=unseen,
         )
+        slot.parked = True
         if slot.activity is Activity.YIELDED:
             slot.activity = Activity.IDLE
+    elif line.tokens == 0:
+        slot.clear()
     else:
         slot.forget()
-    if not believed and not (asked and line.tokens == 0):
+    if not believed and not (asked and (line.tokens == 0 or main.unknown)):
         model.drift(_number(request), "parked", held, line.tokens, [line.slot])
     if request is not None and asked:
         request.parked, slot.claim = True, None
@@ -80,7 +85,7 @@ def cache_source(model: Model, line: CacheSource, now: float) -> None:
     request.sourced = True
     model.tell("cache_source", "debug", request=request.number, slot=line.slot, tokens=line.tokens)
     if request.said is None:
-        check_reuse(model, request, line.tokens, line.slot)
+        _resumes(model, request, line.tokens, line.slot)
         request.said = line.tokens
         _begin(model, request)
     elif request.said != line.tokens:
@@ -99,11 +104,18 @@ def resume(model: Model, line: Resume, now: float) -> None:
         return
     request.resumed = True
     if request.said is None:
-        check_reuse(model, request, line.tokens)
+        _resumes(model, request, line.tokens)
     elif request.said != line.tokens:
         model.drift(request.number, "resume", request.said, line.tokens)
     request.said = request.read = line.tokens
     _begin(model, request)
+
+
+def _resumes(model: Model, request: Request, said: int, source: int | None = None) -> None:
+    """Take in what the engine resumes from, before the main session runs over it."""
+    request.boundary = inherited(model, request, said, source)
+    tell_saving(model, request, said, source)
+    check_reuse(model, request, said, source)
 
 
 def progress(model: Model, line: Progress, now: float) -> None:
@@ -212,8 +224,13 @@ def admitted(model: Model, line: Admitted, now: float) -> None:
         return
     if line.goes_on:
         slot.decode(request)
+        if request.own and model.main.boundary:
+            # The engine may report none, and the deepest one of the main session comes along.
+            slot.checkpoints = (model.main.boundary,)
     elif _copy_failed(request):
-        slot.forget()
+        slot.clear()
+    if request.own:
+        return
     client_slot = model.numbering.client_slot(slot.number)
     reused = request.said or 0
     model.tell(
@@ -245,6 +262,8 @@ def error(model: Model, line: EngineError, now: float) -> None:
     if entry.phase in (Phase.READING, Phase.DECODING):
         model.main.lose()
     model.release(entry)
+    if entry.own:
+        return
     model.tell(
         "error",
         "warning",
@@ -291,7 +310,7 @@ def _begin(model: Model, request: Request) -> None:
     main.forget()
     main.cvec, main.images, main.exact = request.cvec, request.images, True
     if request.prompt is not None:
-        main.history = History(request.prompt, request.story)
+        main.history, main.unknown = History(request.prompt, request.story), False
 
 
 def _check_done(model: Model, request: Request, line: Done) -> None:
@@ -323,7 +342,10 @@ def _settle_main(model: Model, request: Request, line: Done, now: float) -> None
         return
     main.history = History(request.prompt, request.story)
     main.history.extend(request.generated[:-1])
-    main.valid, main.last_use = True, now
+    main.valid = True
+    main.last_use = now if request.kept_from is None else request.kept_from
+    main.pending, main.asked = request.generated[-1], len(request.prompt)
+    main.boundary = left_behind(request, model.capabilities.turn_token)
     main.exact = not (line.finish == "stop" and line.offered > 0)
 
 

@@ -4,8 +4,10 @@ Here: the way of every line - read, taken into the model, decided about, rewritt
 place where anything that goes wrong on it is caught, so that the line goes through all the same.
 Not here: pipes and clocks; the model, the decisions and the rewriting themselves.
 
-Lines are never delayed, doubled or dropped. A client number's engine slot changes only in
-`_commit`, to an idle slot, for a number whose own slot holds no request: so while a request is in a
+A client's lines are never doubled or dropped, and never delayed but for a park of the main session
+by a request of slotd's own (see `own_park`): what must not overtake it waits (see `detour`), and
+what the engine says of it stays here. A client number's engine slot changes only in `committing`,
+to an idle slot, for a number whose own slot holds no client's request: so while a request is in a
 slot, the number it came under goes on meaning that slot, its lines are mapped back to it, and a
 `BSTOP` for a request that has ended reaches an idle slot or the number's own next request, never
 another's.
@@ -14,7 +16,7 @@ another's.
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from attrs import Factory, frozen
+from attrs import Factory, evolve, frozen
 
 from protocol import (
     BatchStop,
@@ -22,45 +24,44 @@ from protocol import (
     ClientLine,
     ClientOpaque,
     EngineLine,
-    EngineOpaque,
     Exchange,
     Fragment,
-    Frame,
     Generate,
+    GrammarFrame,
     LineReader,
     Quit,
     RawItem,
     parse_client_line,
     parse_engine_line,
-    replace_field,
 )
-from slotd.core.client_lines import (
-    sent_exchange,
-    sent_opaque,
-    sent_request,
-    sent_reservation,
-    sent_unknown_request,
-)
+from slotd.core.client_lines import sent_exchange, sent_opaque, sent_request
+from slotd.core.committing import commit, commit_own, reserve
 from slotd.core.counters import Counters
+from slotd.core.detour import Detour, Waiting
 from slotd.core.drain import Drain, refused_line
 from slotd.core.events import Event
 from slotd.core.failing import Failures, lost, observed, settle
-from slotd.core.model import Model
-from slotd.core.placing import Plan, Reservation, decides, plan_request, plan_yield
-from slotd.core.recall import Recall
-from slotd.core.rewriting import (
-    Sent,
-    decided_line,
-    opaque_line,
-    slot_line,
-    to_client,
-    undecided_line,
+from slotd.core.instead import (
+    client_opaque,
+    engine_opaque,
+    no_orders,
+    no_park,
+    no_plan,
+    no_reservation,
+    not_own,
+    nothing,
+    raw_of,
+    sent_blindly,
 )
+from slotd.core.model import Model
+from slotd.core.own_park import begin, emulates, heard, is_own, look_after
+from slotd.core.placing import plan_request, plan_yield
+from slotd.core.recall import Recall
+from slotd.core.rewriting import opaque_line, slot_line, to_client
 from slotd.core.settings import SidecarSettings
 from slotd.core.snapshot import Snapshot, take_snapshot
 from slotd.core.state import Activity
 from slotd.policy.decide import Decider, RetentionDecider, StoryDecider
-from slotd.policy.story import Story
 
 __all__ = ["Output", "Sidecar", "SidecarSettings"]
 
@@ -97,7 +98,8 @@ class Sidecar:
         `counters`, counting goes on where an earlier engine's sidecar left off.
         """
         self.settings = settings
-        self.model = Model(Recall() if isinstance(decider, StoryDecider) else None)
+        recall = Recall() if isinstance(decider, StoryDecider) else None
+        self.model = Model(recall, settings.turn_token)
         self.counters = Counters() if counters is None else counters
         self._decider: Decider = RetentionDecider() if decider is None else decider
         self._failures = Failures()
@@ -106,8 +108,14 @@ class Sidecar:
         self._now = 0.0
         self._inside_client_line = False
         """The last client item was a piece of a line that goes on."""
+        self._inside_sent_line = False
+        """The last item passed on was such a piece."""
         self._after_frame = False
-        """The last client item was a frame: its request is still to come."""
+        """The last item passed on was a frame: its request is still to come."""
+        self._frame = b""
+        """A frame that is kept together with the request that follows it."""
+        self._detour: Detour | None = None
+        """The park by a request of slotd's own that is under way."""
         self._quits = False
         """The client has said `QUIT`, which the engine is not to have."""
         self._drain: Drain | None = None
@@ -117,19 +125,19 @@ class Sidecar:
     def from_client(self, data: bytes, now: float) -> Output:
         """Take bytes the client wrote."""
         self._now = now
-        lines = []
+        output = Output()
         for item in self._client.feed(data):
             if self._quits:  # nothing it still says can be meant for this engine
                 break
-            lines.append(self._client_item(item))
-        return self._told(Output(to_engine=lines, quits=self._quits))
+            self._client_item(item, output)
+        return self._told(evolve(output, quits=self._quits))
 
     def from_engine(self, data: bytes, now: float) -> Output:
         """Take bytes the engine wrote."""
         self._now = now
         output = Output()
         for item in self._engine.feed(data):
-            output.to_client.append(self._engine_item(item, now))
+            self._engine_item(item, now, output)
             if self._drain is not None:
                 output.to_engine.extend(self._go_on_draining(self._drain, item))
         return self._told(output)
@@ -143,9 +151,12 @@ class Sidecar:
         """
         self._now, self._drained_since, self._quits = now, now, False
         self._client.finish()
-        drain = self._drain = Drain(self.model, lambda: True)
-        orders = refused_line(self.model, self._inside_client_line, self._after_frame)
-        self._inside_client_line = self._after_frame = False
+        self._inside_client_line, self._frame = False, b""
+        if self._detour is not None:
+            self._detour.give_up(self.model)
+        drain = self._drain = Drain(self.model, self._may_stop)
+        orders = refused_line(self.model, self._inside_sent_line, self._after_frame)
+        self._inside_sent_line = self._after_frame = False
         self.model.tell(
             "drain",
             "info",
@@ -153,7 +164,7 @@ class Sidecar:
             slots=sum(slot.activity is Activity.DECODING for slot in self.model.slots),
             unfinished=len(orders) > 0,
         )
-        orders += self._guarded(drain.begin, _no_orders)
+        orders += self._guarded(drain.begin, no_orders)
         self._end_drain(drain)
         return self._told(Output(to_engine=orders))
 
@@ -168,19 +179,29 @@ class Sidecar:
         The engine carries an unfinished last line out like any other, so it is one here too.
         """
         self._now = now
-        items = map(_last_line, self._client.finish())
-        output = Output(to_engine=list(map(self._client_item, items)))
+        output = Output()
+        for item in map(_last_line, self._client.finish()):
+            self._client_item(item, output)
         self._inside_client_line = False
+        if self._detour is not None:
+            self._let_all_go(self._detour, output)
+        if self._frame:
+            output.to_engine.append(self._frame)
+            self._frame = b""
         return self._told(output)
 
     def engine_eof(self, now: float) -> Output:
         """Take the end of the engine's stream: nothing is believed of it any more."""
         self._now = now
         output = Output()
-        output.to_client.extend(self._engine_item(item, now) for item in self._engine.finish())
+        for item in self._engine.finish():
+            self._engine_item(item, now, output)
+        if self._detour is not None and (words := self._detour.last_words(self.model)):
+            output.to_client.append(words)
         self._told(output)
         self.model.restart()
-        self._drain = None
+        self._drain = self._detour = None
+        self._frame = b""
         return output
 
     def replace_settings(self, settings: SidecarSettings) -> None:
@@ -193,9 +214,21 @@ class Sidecar:
 
     # -- the engine's lines ------------------------------------------------------------------------
 
-    def _engine_item(self, item: RawItem, now: float) -> bytes:
-        """Take in one line; return it for the client. Nothing it can say makes it stay away."""
-        line = self._guarded(parse_engine_line, _engine_opaque, item)
+    def _engine_item(self, item: RawItem, now: float, output: Output) -> None:
+        """Take one line in and pass it on, unless it is about slotd's own request."""
+        line = self._guarded(parse_engine_line, engine_opaque, item)
+        detour = self._detour
+        if detour is None:
+            output.to_client.append(self._take_in(line, now))
+            return
+        own = self._guarded(is_own, not_own, self.model, detour.park, line)
+        raw = self._take_in(line, now)
+        if not own:
+            output.to_client.append(raw)
+        self._guarded(self._advance, self._let_all_go, detour, output, line if own else None)
+
+    def _take_in(self, line: EngineLine, now: float) -> bytes:
+        """Take one line into the model; return it for the client."""
         head = self.model.flight.head
         if not self._guarded(observed, lost, self.model, line, now):
             settle(self.model, head, line, now)
@@ -204,8 +237,8 @@ class Sidecar:
     # -- a client that has gone --------------------------------------------------------------------
 
     def _go_on_draining(self, drain: Drain, item: RawItem) -> list[bytes]:
-        line = self._guarded(parse_engine_line, _engine_opaque, item)
-        orders = self._guarded(drain.follow, _no_orders, line)
+        line = self._guarded(parse_engine_line, engine_opaque, item)
+        orders = self._guarded(drain.follow, no_orders, line)
         self._end_drain(drain)
         return orders
 
@@ -218,42 +251,66 @@ class Sidecar:
 
     # -- the client's lines ------------------------------------------------------------------------
 
-    def _client_item(self, item: RawItem) -> bytes:
-        """Take in one line; return it for the engine."""
+    def _client_item(self, item: RawItem, output: Output) -> None:
+        """Pass one item on, or let it wait until it may."""
         going_on, self._inside_client_line = self._inside_client_line, _goes_on(item)
-        self._after_frame = isinstance(item, Frame)
-        if going_on:
-            # The rest of a line too long to be read: its first piece stood for all of it.
-            return _raw(item)
-        line = self._guarded(parse_client_line, _client_opaque, item)
+        # The rest of a line too long to be read: its first piece stood for all of it.
+        line = None if going_on else self._guarded(parse_client_line, client_opaque, item)
+        waiting, detour = Waiting(raw_of(item), line, self._inside_client_line), self._detour
+        ends = isinstance(line, Quit) and self.settings.keep_loaded
+        if detour is None or ends or detour.passes(waiting):
+            self._pass_on(waiting, output)
+        elif not detour.hold(waiting):
+            self._let_all_go(detour, output)
+
+    def _pass_on(self, item: Waiting, output: Output) -> None:
+        """Take one item in and pass it on to the engine."""
+        frame, self._frame = self._frame, b""
+        line = item.line
+        self._inside_sent_line = item.goes_on
+        self._after_frame = isinstance(line, GrammarFrame)
+        if self._after_frame and emulates(self.model, self.settings):
+            # Nothing may come between it and the request it is for.
+            self._frame, self._after_frame = item.raw, False
+            raw = b""
+        elif isinstance(line, Generate):
+            frame, raw = b"", self._request(line, frame)
+        else:
+            raw = item.raw if line is None else self._line(line)
+        output.to_engine.extend(each for each in (frame, raw) if each)
+
+    def _line(self, line: ClientLine) -> bytes:
+        """Take in a line that is no request; return it for the engine."""
         match line:
-            case Generate():
-                return self._request(line)
             case BatchYield():
                 return self._yield(line)
             case BatchStop():
                 return slot_line(self.model.numbering, line)
             case ClientOpaque():
                 raw, slot = opaque_line(self.model.numbering, line)
-                self._guarded(sent_opaque, _nothing, self.model, line, slot, self._now)
+                self._guarded(sent_opaque, nothing, self.model, line, slot, self._now)
                 return raw
             case Exchange():
-                self._guarded(sent_exchange, _nothing, self.model, line)
+                self._guarded(sent_exchange, nothing, self.model, line)
             case Quit() if self.settings.keep_loaded:
                 self._quits = True
                 return b""
         return line.raw
 
-    def _request(self, line: Generate) -> bytes:
+    def _request(self, line: Generate, frame: bytes) -> bytes:
+        """Take in a request with its frame; return it, or slotd's own that must come before it."""
         model, now = self.model, self._now
         number = model.next_request()
         plan = self._guarded(
-            plan_request, _no_plan, model, self.settings, self._decider, line, number, now
+            plan_request, no_plan, model, self.settings, self._decider, line, number, now
         )
-        sent = self._guarded(self._commit, self._commit_own, line, plan)
+        sent = self._guarded(commit, commit_own, model, self.settings, line, plan)
+        park = None
+        if plan.own_park is not None and plan.own_park != sent.slot:
+            park = self._guarded(begin, no_park, model, plan.own_park, number, now)
         self._guarded(
             sent_request,
-            _sent_blindly,
+            sent_blindly,
             model,
             line,
             number,
@@ -262,47 +319,48 @@ class Sidecar:
             now,
             plan.story,
         )
-        return sent.raw
-
-    def _commit(self, line: Generate, plan: Plan) -> Sent:
-        """Carry a plan out: choose its slot for the line's number and write the line."""
-        settings, numbering = self.settings, self.model.numbering
-        if plan.decided:
-            if line.slot is not None and plan.slot is not None:
-                numbering.choose(line.slot, plan.slot)
-            sent = decided_line(
-                numbering,
-                line,
-                plan.park,
-                slot_key=settings.slot_key,
-                keep=settings.keep_client_keys,
-            )
-        else:
-            keep = settings.keep_client_keys or not decides(self.model, settings)
-            sent = undecided_line(numbering, line, keep=keep)
-        self.model.events.extend(plan.events)
-        return sent
-
-    def _commit_own(self, line: Generate, plan: Plan) -> Sent:
-        """Write the line with its own slot, as the numbering stands."""
-        if line.slot is None:
-            return Sent(line.raw, None, None)
-        slot = self.model.numbering.engine_slot(line.slot)
-        raw = line.raw if slot == line.slot else replace_field(line.raw, 1, b"%d" % slot)
-        return Sent(raw, slot, None)
+        if park is None:
+            return frame + sent.raw
+        waits = next((each for each in model.flight.requests() if not each.own), None)
+        self._detour = Detour(park, frame + sent.raw, line.slot, waits)
+        return park.line
 
     def _yield(self, line: BatchYield) -> bytes:
         kept = self._guarded(
-            plan_yield, _no_reservation, self.model, self.settings, self._decider, line, self._now
+            plan_yield, no_reservation, self.model, self.settings, self._decider, line, self._now
         )
         if kept is not None:
-            self._guarded(self._reserve, _nothing, line, kept)
+            self._guarded(reserve, nothing, self.model, line, kept)
         return slot_line(self.model.numbering, line)
 
-    def _reserve(self, line: BatchYield, kept: Reservation) -> None:
-        self.model.numbering.choose(line.slot, kept.slot)
-        sent_reservation(self.model, kept.request, kept.slot)
-        self.model.events.extend(kept.events)
+    # -- parks by requests of slotd's own ----------------------------------------------------------
+
+    def _advance(self, detour: Detour, output: Output, line: EngineLine | None) -> None:
+        """Go on with a park after an engine's line (None: it was about something else)."""
+        model = self.model
+        if line is not None:
+            output.to_engine.extend(filter(None, [heard(model, detour.park, line, self._now)]))
+        look_after(model, detour.park, self._now)
+        if detour.request_may_go():
+            output.to_engine.extend(detour.let_request_go())
+        while detour is self._detour and detour.next_may_go(model):
+            self._pass_on(detour.behind.popleft(), output)
+        if self._detour is not None and self._detour is not detour:
+            # One of those behind is a request that another park must come before.
+            self._detour.take_over(detour)
+        elif detour.finished(model):
+            self._detour = None
+
+    def _let_all_go(self, detour: Detour, output: Output, *_: object) -> None:
+        """Pass everything on that waits, in order; what comes after it does not wait any more."""
+        detour.closed = False
+        output.to_engine.extend(detour.let_request_go())
+        while detour.behind:
+            self._pass_on(detour.behind.popleft(), output)
+
+    def _may_stop(self) -> bool:
+        """Tell whether a `STOP` would reach a request of the client's."""
+        return self._detour is None or self.model.flight.head is not self._detour.park.request
 
     # -- failing open ------------------------------------------------------------------------------
 
@@ -338,52 +396,3 @@ def _goes_on(item: RawItem) -> bool:
 def _last_line(item: RawItem) -> RawItem:
     """Return what the end of the stream cut off as a line, unless it is the rest of a frame."""
     return item.raw if isinstance(item, Fragment) and b"\n" not in item.raw else item
-
-
-def _raw(item: RawItem) -> bytes:
-    return item if isinstance(item, bytes) else item.raw
-
-
-def _engine_opaque(item: RawItem) -> EngineLine:
-    return EngineOpaque(_raw(item))
-
-
-def _client_opaque(item: RawItem) -> ClientLine:
-    return ClientOpaque(_raw(item))
-
-
-def _no_plan(
-    model: Model,
-    settings: SidecarSettings,
-    decider: Decider,
-    line: Generate,
-    number: int,
-    now: float,
-) -> Plan:
-    return Plan()
-
-
-def _no_reservation(
-    model: Model, settings: SidecarSettings, decider: Decider, line: BatchYield, now: float
-) -> Reservation | None:
-    return None
-
-
-def _sent_blindly(
-    model: Model,
-    line: Generate,
-    number: int,
-    slot: int | None,
-    park: int | None,
-    now: float,
-    story: Story | None = None,
-) -> None:
-    sent_unknown_request(model, line.verb, number, line.slot, slot, now)
-
-
-def _no_orders(*_: object) -> list[bytes]:
-    return []
-
-
-def _nothing(*_: object) -> None:
-    """Do nothing instead."""

@@ -8,6 +8,7 @@ way, which belong to a request (`request_lines`).
 from protocol import BatchDone, BatchToken, Checks
 from slotd.core.model import Model
 from slotd.core.state import Activity
+from slotd.core.windows import PadRows
 from slotd.policy.json_fields import JsonValue
 
 
@@ -22,8 +23,7 @@ def batch_token(model: Model, line: BatchToken, now: float) -> None:
         slot.request = None
         slot.decode_unknown()
     if model.pad_rows is not None:
-        for lost in model.pad_rows.token(number):
-            lost.lose()
+        _lose_rows(model.pad_rows, number)
     if slot.pending is not None:
         slot.history.append(slot.pending)
         slot.pending = line.id
@@ -35,18 +35,27 @@ def batch_done(model: Model, line: BatchDone, now: float) -> None:
     slot = model.slot(line.slot)
     if slot is None:
         return
+    if line.finish == "error" and model.pad_rows is not None:
+        # The window it failed in printed no token of it.
+        _lose_rows(model.pad_rows, slot.number)
     was_decoding, known = slot.activity is Activity.DECODING, slot.pending is not None
+    kept_from = slot.kept_from
     if not was_decoding:
         model.drift(slot.request, "slot_done", slot.activity.value, "decoding", [slot.number])
         slot.forget()
     elif known and slot.generated != line.generated:
         model.drift(slot.request, "generated", slot.generated, line.generated, [slot.number])
         slot.forget()
-    slot.activity, slot.owner, slot.pending, slot.last_use = Activity.IDLE, None, None, now
+    slot.activity, slot.owner, slot.pending = Activity.IDLE, None, None
+    slot.kept_from = None
+    slot.last_use = now if kept_from is None else kept_from
     keeps = model.capabilities.slot_cache and not slot.images and line.finish != "error"
     slot.valid = slot.valid and keeps
     if not slot.valid:
         slot.checkpoints = ()
+    model.take_next(slot)
+    if kept_from is not None:
+        return
     model.tell(
         "slot_done",
         "info",
@@ -74,3 +83,9 @@ def checks(model: Model, line: Checks, now: float) -> None:
         slot.checkpoints = lengths
     reported: list[JsonValue] = [*lengths]
     model.tell("checks", "debug", slot=slot.number, tokens=line.tokens, checkpoints=reported)
+
+
+def _lose_rows(pad_rows: PadRows, number: int) -> None:
+    """Take note that a window ran with this slot: the idle slots it spans have lost their state."""
+    for lost in pad_rows.token(number):
+        lost.lose()

@@ -30,7 +30,8 @@ class SlotSnapshot:
     client_slot: int
     """The client's number of it."""
     state: SlotUse
-    """What it does; parking: a request was sent that parks the main session in it."""
+    """What it does; parking: a request was sent that parks the main session in it, the client's or
+    one of slotd's own."""
     tokens: int
     age: float
     """Seconds since the last use; 0 while it decodes."""
@@ -62,7 +63,7 @@ class MainSnapshot:
 
 @frozen
 class RequestSnapshot:
-    """A request on its way: sent and not ended on the control lines."""
+    """A client's request on its way: sent and not ended on the control lines."""
 
     request: int
     verb: str
@@ -124,6 +125,7 @@ def take_snapshot(
                 now - request.sent,
             )
             for request in model.flight.requests()
+            if not request.own
         ),
         untracked=model.flight.untracked,
         prompt_rate=model.rate.tokens_per_second,
@@ -161,6 +163,8 @@ def _slots(model: Model, settings: SidecarSettings, now: float) -> tuple[SlotSna
 
 
 def _use(slot: Slot) -> SlotUse:
+    if slot.own:
+        return "parking"
     if slot.activity is Activity.IDLE:
         return "idle" if slot.claim is None else "parking"
     uses: dict[Activity, SlotUse] = {

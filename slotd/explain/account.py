@@ -10,11 +10,14 @@ from typing import Any, TypeAlias
 from attrs import frozen
 
 from slotd.explain import words
+from slotd.policy.pad_rows import HighRank, LowRank
 from slotd.policy.park import OlderRank
 from slotd.policy.place import ContinueRank, LossRank, ReclaimRank, SiblingRank
 from slotd.policy.table import SlotRow
 
-Rank: TypeAlias = ContinueRank | SiblingRank | ReclaimRank | LossRank | OlderRank
+Rank: TypeAlias = (
+    ContinueRank | SiblingRank | ReclaimRank | LowRank | HighRank | LossRank | OlderRank
+)
 """What the policy ranks slots by; its fields' names say what is compared."""
 
 
@@ -114,6 +117,8 @@ _DIFFERENCES: Mapping[str, Callable[[Any, Any, str], str]] = {
     "worth_keeping": _always("worth keeping, {slot} is not"),
     "value": _more("more value:"),
     "loss": _more("more loss:"),
+    "height": _always("higher in its group than {slot}"),
+    "depth": _always("lower in its group than {slot}"),
     "holds": _always("holds a history, {slot} is blank"),
     "order": _always("after {slot} in the spreading order"),
 }

@@ -9,7 +9,7 @@ from slotd.explain.account import Account, Note, ranked
 from slotd.explain.placing import given_up
 from slotd.policy import park as rules
 from slotd.policy.park import Park
-from slotd.policy.place import Placement, reclaim_rank
+from slotd.policy.place import Placement, park_rank
 from slotd.policy.table import (
     MainRow,
     SlotRow,
@@ -192,7 +192,7 @@ def _reclaim(table: Table, main: MainRow, free: list[SlotRow], placement: Placem
         "reclaim",
         bool(rows),
         (said,),
-        ranked(rows, lambda row: reclaim_rank(table, row), lambda row: given_up(table, row)),
+        ranked(rows, lambda row: park_rank(table, row), lambda row: given_up(table, row)),
         tuple(
             Note(row.slot, _why_not_reclaimable(table, main, row, placement))
             for row in table.slots
@@ -206,6 +206,8 @@ def _why_not_reclaimable(table: Table, main: MainRow, row: SlotRow, placement: P
         return "the admission's slot"
     if row.slot == placement.source:
         return "the request is restored from it"
+    if row not in rules.destinations(table, placement):
+        return "a request of slotd's own cannot run there: its window or another would pad a slot"
     if not expired(table, row):
         return f"protected for {words.seconds(slot_ttl_left(table, row))} more"
     value = slot_value(table, row)

@@ -219,7 +219,7 @@ def _reclaim(table: Table) -> Account:
         "reclaim",
         bool(rows),
         (said,),
-        ranked(rows, lambda row: rules.reclaim_rank(table, row), lambda row: given_up(table, row)),
+        ranked(rows, lambda row: rules.request_rank(table, row), lambda row: given_up(table, row)),
         tuple(
             Note(row.slot, _why_not_reclaimable(table, row))
             for row in table.slots

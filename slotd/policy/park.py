@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 from attrs import frozen
 
 from slotd.policy import values
+from slotd.policy.pad_rows import survives
 from slotd.policy.place import Placement, SiblingRank, reclaim_order
 from slotd.policy.table import (
     MainRow,
@@ -17,6 +18,7 @@ from slotd.policy.table import (
     expired,
     holds_history,
     order,
+    padded,
     slot_value,
     worth_keeping,
 )
@@ -108,10 +110,40 @@ def kept(table: Table, main: MainRow) -> bool:
 def destinations(table: Table, placement: Placement) -> list[SlotRow]:
     """Return the slots a park may go to at all.
 
-    Never a busy slot, the admission's slot, or the slot the request restores from.
+    Never a busy slot, the admission's slot, or the slot the request restores from; and none that an
+    admission of slotd's own may not run in, where that is how the conversation is parked.
     """
     taken = (placement.slot, placement.source)
-    return [row for row in table.slots if row.idle and row.slot not in taken]
+    free = [row for row in table.slots if row.idle and row.slot not in taken]
+    main = table.main
+    if main is None or not table.engine.park_admits:
+        return free
+    return [row for row in free if admits_park(table, main, row, placement)]
+
+
+def admits_park(table: Table, main: MainRow, row: SlotRow, placement: Placement) -> bool:
+    """Tell whether a request of slotd's own may park the main session's history in the slot.
+
+    On an engine that pads rows the slot must lie above all that runs in its group, the request's
+    own slot included, and whatever its window pads must be spared by nobody: each a history that a
+    park may overwrite, or the one the admission overwrites anyway, and not what is restored from.
+    """
+    return survives(table, row, placement.slot) and all(
+        other.idle
+        and other.slot != placement.source
+        and (other.slot == placement.slot or overwritable(table, main, other))
+        for other in padded(table, row)
+    )
+
+
+def overwritable(table: Table, main: MainRow, row: SlotRow) -> bool:
+    """Tell whether a park may overwrite what the slot holds: expired, and worth little beside it.
+
+    Blank slots count; a protected one never does.
+    """
+    if not expired(table, row):
+        return False
+    return not worth_keeping(table, row) or outvalued(table, main, row)
 
 
 class OlderRank(NamedTuple):
@@ -181,14 +213,10 @@ def outvalued(table: Table, main: MainRow, row: SlotRow) -> bool:
 
 def reclaimable(table: Table, main: MainRow, free: list[SlotRow]) -> list[SlotRow]:
     """Return the blank and expired slots that a park may overwrite; never a protected one."""
-    return [
-        row
-        for row in free
-        if expired(table, row) and (not worth_keeping(table, row) or outvalued(table, main, row))
-    ]
+    return [row for row in free if overwritable(table, main, row)]
 
 
 def reclaim(table: Table, main: MainRow, free: list[SlotRow]) -> Park | None:
     """Take the slot that is missed least, by the reclaim order that place shares."""
-    chosen = reclaim_order(table, reclaimable(table, main, free))
+    chosen = reclaim_order(table, reclaimable(table, main, free), park=True)
     return None if chosen is None else Park(chosen.slot, "reclaim")

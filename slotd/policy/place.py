@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 from attrs import frozen
 
 from slotd.policy.match import hint, match, resumable
+from slotd.policy.pad_rows import HighRank, LowRank, goes_low, high_rank, low_rank, value_lost
 from slotd.policy.table import (
     SlotRow,
     Table,
@@ -184,9 +185,23 @@ def reclaim_rank(table: Table, row: SlotRow) -> ReclaimRank:
     )
 
 
-def reclaim_order(table: Table, rows: Iterable[SlotRow]) -> SlotRow | None:
-    """Return the row that is missed least, by the order place and park share; None of none."""
-    return min(rows, key=lambda row: reclaim_rank(table, row), default=None)
+def request_rank(table: Table, row: SlotRow) -> ReclaimRank | LowRank:
+    """Return what a request's slot is ranked by: the reclaim rank, unless requests go low."""
+    return low_rank(table, row) if goes_low(table) else reclaim_rank(table, row)
+
+
+def park_rank(table: Table, row: SlotRow) -> ReclaimRank | HighRank:
+    """Return what a park's slot is ranked by: the reclaim rank, unless parks go high."""
+    return high_rank(table, row) if goes_low(table) else reclaim_rank(table, row)
+
+
+def reclaim_order(table: Table, rows: Iterable[SlotRow], *, park: bool = False) -> SlotRow | None:
+    """Return the row that is missed least, by the order place and park share; None of none.
+
+    `park`: it is for a park, which makes a difference where parks go high.
+    """
+    rank = park_rank if park else request_rank
+    return min(rows, key=lambda row: rank(table, row), default=None)
 
 
 def reclaimable(table: Table) -> list[SlotRow]:
@@ -211,7 +226,12 @@ class LossRank(NamedTuple):
 
 
 def loss(table: Table, row: SlotRow) -> float:
-    """Return what overwriting the idle slot loses: value + cost."""
+    """Return what overwriting the idle slot loses: value + cost.
+
+    Where requests go low: the value of all that is lost, protected or not.
+    """
+    if goes_low(table):
+        return value_lost(table, row)
     return slot_value(table, row) + cost(table, row)
 
 

@@ -22,7 +22,7 @@ RequestVerb = Literal["GEN", "GENI", "BGEN", "BGENI"]
 
 @frozen
 class EngineShape:
-    """What the engine said it can do, as far as decisions depend on it."""
+    """What the engine said it can do, and how slotd uses it, as far as decisions depend on it."""
 
     batch_slots: int = 0
     """Number of batch slots; 0 when the engine has none."""
@@ -36,6 +36,10 @@ class EngineShape:
     """The engine reads `park=`."""
     turn_token: int | None = None
     """The token a turn begins with, when the engine said it."""
+    park_admits: bool = False
+    """A park is an admission of slotd's own, which runs in its slot for a window or two."""
+    low_rows: bool = False
+    """Requests go low in their group and parks high, where rows are padded: see `pad_rows`."""
 
     @property
     def group_size(self) -> int:
@@ -206,17 +210,21 @@ def order(table: Table, row: SlotRow) -> tuple[int, int]:
     return (row.slot % size, row.slot // size)
 
 
+def padded(table: Table, row: SlotRow) -> list[SlotRow]:
+    """Return the slots that lose their state where a request starts in this one.
+
+    On an engine that pads rows (more than one group, no slot_padding_safe): those below the slot in
+    its group in which nothing runs. Otherwise none.
+    """
+    if not table.engine.pads_rows:
+        return []
+    first = group(table, row) * table.engine.group_size
+    return [other for other in table.slots[first : row.slot] if other.state != "busy"]
+
+
 def cost(table: Table, row: SlotRow) -> float:
     """Return what starting a request in the slot costs other histories, beside its own.
 
-    On an engine that pads rows (more than one group, no slot_padding_safe): the retention of the
-    protected idle histories below the slot in its group. Otherwise 0.
+    The retention of the protected idle histories among those that are padded.
     """
-    if not table.engine.pads_rows:
-        return 0.0
-    mine = group(table, row)
-    return sum(
-        slot_retention(table, other)
-        for other in table.slots
-        if other.slot < row.slot and other.idle and group(table, other) == mine
-    )
+    return sum(slot_retention(table, other) for other in padded(table, row) if other.idle)

@@ -43,6 +43,8 @@ AGE_DECIMALS = 3
 VALUE_DECIMALS = 6
 """Values, retentions and scores are written with these many decimals."""
 
+_OUT_OF_ORDINARY = frozenset({"park_admits", "low_rows"})
+
 _VERBS: dict[object, RequestVerb] = {"GEN": "GEN", "GENI": "GENI", "BGEN": "BGEN", "BGENI": "BGENI"}
 _STATES: dict[object, SlotOccupancy] = {"idle": "idle", "busy": "busy", "yielded": "yielded"}
 
@@ -69,13 +71,19 @@ def table_to_json(table: Table) -> dict[str, JsonValue]:
     """
     main = table.main
     return {
-        "engine": asdict(table.engine),
+        "engine": _engine_to_json(table.engine),
         "settings": asdict(table.settings),
         "prompt_rate": round(table.prompt_rate, AGE_DECIMALS),
         "request": asdict(table.request),
         "main": None if main is None else {**asdict(main), "age": round(main.age, AGE_DECIMALS)},
         "slots": [_slot_to_json(table, row) for row in table.slots],
     }
+
+
+def _engine_to_json(engine: EngineShape) -> dict[str, JsonValue]:
+    """Return what the engine can do; how slotd uses it only where that is out of the ordinary."""
+    fields = asdict(engine)
+    return {name: value for name, value in fields.items() if value or name not in _OUT_OF_ORDINARY}
 
 
 def _slot_to_json(table: Table, row: SlotRow) -> dict[str, JsonValue]:
@@ -188,6 +196,8 @@ def read_engine(found: object) -> EngineShape:
         slot_padding_safe=flag(fields, "slot_padding_safe", where, False),
         slot_park=flag(fields, "slot_park", where, False),
         turn_token=optional_count(fields, "turn_token", where),
+        park_admits=flag(fields, "park_admits", where, False),
+        low_rows=flag(fields, "low_rows", where, False),
     )
 
 

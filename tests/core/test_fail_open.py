@@ -3,7 +3,7 @@
 import pytest
 
 from protocol import Admitted, BatchDone, BatchToken, Done, EngineError, EngineLine, Parked, Yielded
-from slotd.core import engine_lines, sidecar
+from slotd.core import committing, engine_lines, sidecar
 from slotd.core.state import Activity
 from slotd.policy.decide import Decision
 from slotd.policy.park import Park
@@ -91,7 +91,7 @@ def test_when_the_line_cannot_be_written_it_goes_to_its_own_slot(
 ) -> None:
     talk = Transcript()
     talk.fill(2, "7,8,9")
-    monkeypatch.setattr(sidecar, "decided_line", fail)
+    monkeypatch.setattr(committing, "decided_line", fail)
     # What was chosen stays chosen: the line and the numbering agree.
     talk.play(">> BGEN 3 9 1,2,3\n BGEN 1 9 1,2,3\n>> GEN 9 1,2\n<< BT 1 5\n BT 3 5")
 

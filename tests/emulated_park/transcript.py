@@ -1,0 +1,94 @@
+"""Parks by requests of slotd's own as transcripts: who wrote what, and what each side then got.
+
+    >> GEN 5 1,2,3        the client wrote this line
+       > BGEN 0 2 7,8     the engine got this one
+    << T 5                the engine wrote this line
+       < T 5              the client got this one
+    @ 12.5                it is 12.5 s now
+
+A line that is followed by nothing indented reached nobody; `=` means that it passed as it was
+written. `[3..7]` stands for 3,4,5,6,7.
+"""
+
+from collections.abc import Iterator
+
+from slotd.core.settings import SidecarSettings
+from slotd.core.sidecar import Output
+from slotd.policy.settings import PolicySettings
+from tests.core.transcript import Transcript, spelled
+
+EMULATED = SidecarSettings(park="emulated", slot_key=False)
+PLAIN = "batch_slots=4 slot_cache=1"
+"""What a released engine with one group says."""
+
+LONG = "[100..9000]"
+HELD = 8901
+"""Tokens of `LONG`; a solo reply of one token more is not held."""
+
+
+class ParkTranscript(Transcript):
+    """A sidecar that parks by requests of its own, between two sides played from text."""
+
+    def __init__(self, info: str = PLAIN, settings: SidecarSettings = EMULATED) -> None:
+        super().__init__(info, settings=settings)
+
+    def act(self, text: str) -> None:
+        lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+        margin = min(len(line) - len(line.lstrip()) for line in lines)
+        for line, expected in _grouped([line[margin:] for line in lines]):
+            if line.startswith("@"):
+                self.now = float(line[1:])
+                continue
+            side, wrote = line[:2], spelled(line[3:])
+            assert side in (">>", "<<"), line
+            got = self.both(side, wrote.encode() + b"\n")
+            if expected == ["="]:
+                expected = [f"{side[0]} {wrote}"]
+            assert got == [spelled(each) for each in expected], (line, got)
+
+    def both(self, side: str, data: bytes) -> list[str]:
+        """Let one side write bytes; return what either got, `> line` and `< line`."""
+        output = self.put(side, data)
+        written = [("> ", output.to_engine), ("< ", output.to_client)]
+        return [
+            mark + line for mark, raw in written for line in b"".join(raw).decode().splitlines()
+        ]
+
+    def put(self, side: str, data: bytes) -> Output:
+        take = self.sidecar.from_client if side == ">>" else self.sidecar.from_engine
+        output = take(data, self.now)
+        self.events += output.events
+        return output
+
+
+def _grouped(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """Give every line at the margin with the indented ones that follow it."""
+    at = 0
+    while at < len(lines):
+        end = at + 1
+        while end < len(lines) and lines[end].startswith(" "):
+            end += 1
+        yield lines[at], [line.strip() for line in lines[at + 1 : end]]
+        at = end
+
+
+def parking(info: str = PLAIN, policy: PolicySettings | None = None) -> ParkTranscript:
+    """A conversation of `HELD` tokens is in the main session since second 10; it is second 12."""
+    settings = EMULATED if policy is None else SidecarSettings(policy, park="emulated")
+    talk = ParkTranscript(info, settings)
+    talk.now = 10.0
+    talk.act(
+        f"""
+        >> GEN 9 {LONG}
+           =
+        << RESUME 0
+           =
+        << T 500
+           =
+        << DONE 1 {HELD} 1000.0 1.0 length 0 0 0
+           =
+        """
+    )
+    talk.now = 12.0
+    talk.events.clear()
+    return talk
