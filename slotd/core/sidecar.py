@@ -61,7 +61,8 @@ from slotd.core.rewriting import opaque_line, slot_line, to_client
 from slotd.core.settings import SidecarSettings
 from slotd.core.snapshot import Snapshot, take_snapshot
 from slotd.core.state import Activity
-from slotd.policy.decide import Decider, RetentionDecider, StoryDecider
+from slotd.policy.decide import Decider, StoryDecider
+from slotd.policy.named import decider_named
 
 __all__ = ["Output", "Sidecar", "SidecarSettings"]
 
@@ -92,16 +93,18 @@ class Sidecar:
         decider: Decider | None = None,
         counters: Counters | None = None,
     ) -> None:
-        """Begin beside an engine that has said nothing yet; `decider` replaces POLICY.md's.
+        """Begin beside an engine that has said nothing yet; `decider` replaces the settings'.
 
         Conversations are recognised (see `recall`) for a decider that wants their stories. With
         `counters`, counting goes on where an earlier engine's sidecar left off.
         """
         self.settings = settings
+        if decider is None:
+            decider = decider_named(settings.policy_name)
         recall = Recall() if isinstance(decider, StoryDecider) else None
         self.model = Model(recall, settings.turn_token)
         self.counters = Counters() if counters is None else counters
-        self._decider: Decider = RetentionDecider() if decider is None else decider
+        self._decider = decider
         self._failures = Failures()
         self._client = LineReader(frames=True)
         self._engine = LineReader(frames=False)
