@@ -1,6 +1,13 @@
 """One park from the client's line to the end, and what each side sees of it."""
 
-from tests.emulated_park.transcript import HELD, LONG, parking
+from itertools import cycle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slotd.core.detour import MOST_BYTES, MOST_LINES
+from tests.emulated_park.transcript import HELD, LONG, ParkTranscript, parking
 
 
 def test_a_solo_request_waits_for_the_copy_and_sees_nothing_of_it() -> None:
@@ -74,3 +81,256 @@ def test_an_admission_goes_on_as_soon_as_nothing_can_be_stopped_any_more() -> No
     )
     assert talk.drifts() == []
     assert [event.name for event in talk.events] == ["place", "park", "parked", "admitted"]
+
+
+BEFORE_THE_COPY = f"""
+    >> GEN 5 1,2,3
+       > BGEN 0 2 {LONG},500
+    << RESUME {HELD}
+    """
+THE_COPY = f"""
+    << T 600
+    << DONE 1 {HELD + 1} 1.0 1.0 length 0 0 {HELD}
+    << BADM 0 1
+       > BSTOP 0
+    << BT 0 601
+    """
+
+
+def test_other_slots_are_heard_and_stopped_without_delay() -> None:
+    talk = parking()
+    talk.model.slots[3].decode_unknown()
+    talk.act(
+        BEFORE_THE_COPY
+        + """
+    << BT 3 9
+       =
+    >> BSTOP 3
+       =
+    << BDONE 3 4 cancel 1.0
+       =
+    """
+        + THE_COPY
+    )
+
+
+def test_a_stop_reaches_the_clients_own_request_once_it_has_begun() -> None:
+    talk = parking()
+    talk.act(
+        BEFORE_THE_COPY
+        + """
+    >> STOP
+    """
+        + THE_COPY
+        + """
+    << BDONE 0 2 length 3.0
+       > GEN 5 1,2,3
+    << RESUME 0
+       > STOP
+       < RESUME 0
+    << DONE 0 3 1.0 0.0 cancel 0 0 0
+       =
+    """
+    )
+
+
+def test_a_stop_between_the_requests_leaving_and_its_begin_waits_too() -> None:
+    talk = parking()
+    talk.act(
+        BEFORE_THE_COPY
+        + THE_COPY
+        + """
+    << BDONE 0 2 length 3.0
+       > GEN 5 1,2,3
+    >> STOP
+    << RESUME 0
+       > STOP
+       < RESUME 0
+    >> STOP
+       =
+    """
+    )
+
+
+def test_a_yield_waits_for_its_read() -> None:
+    talk = parking()
+    talk.act(
+        BEFORE_THE_COPY
+        + """
+    >> BYIELD 2
+    """
+        + THE_COPY
+        + """
+    << BDONE 0 2 length 3.0
+       > GEN 5 1,2,3
+    << RESUME 0
+       > BYIELD 1
+       < RESUME 0
+    << YIELDED 1 2
+       < YIELDED 2 2
+    << DONE 0 3 1.0 0.0 cancel 0 0 0
+       =
+    """
+    )
+
+
+def test_what_follows_waits_in_order_and_leaves_in_order() -> None:
+    talk = parking()
+    talk.act(
+        BEFORE_THE_COPY
+        + """
+    >> STOP
+    >> VRAM 512
+    >> whatever
+    """
+        + THE_COPY
+        + """
+    << BDONE 0 2 length 3.0
+       > GEN 5 1,2,3
+    << RESUME 0
+       > STOP
+       > VRAM 512
+       > whatever
+       < RESUME 0
+    """
+    )
+
+
+def test_a_stop_of_the_waiting_requests_own_slot_waits_for_it() -> None:
+    talk = parking()
+    talk.act(
+        f"""
+        >> BGEN 3 5 1,2,3
+           > BGEN 1 2 {LONG},500
+        >> BSTOP 3
+        >> BSTOP 2
+           =
+        << RESUME {HELD}
+        << T 600
+           > BGEN 0 5 1,2,3
+        << DONE 1 {HELD + 1} 1.0 1.0 length 0 0 {HELD}
+        << BADM 1 1
+           > BSTOP 1
+        << RESUME 0
+           > BSTOP 0
+           < RESUME 0
+        """
+    )
+
+
+def test_a_request_behind_it_waits_until_the_slot_is_free_again() -> None:
+    """Client number 1 means the slot the conversation is being copied into."""
+    talk = parking("batch_slots=2 slot_cache=1")
+    talk.act(
+        f"""
+        >> BGEN 0 5 1,2,3
+           > BGEN 1 2 {LONG},500
+        << RESUME {HELD}
+        << T 600
+           > BGEN 0 5 1,2,3
+        << DONE 1 {HELD + 1} 1.0 1.0 length 0 0 {HELD}
+        << BADM 1 1
+           > BSTOP 1
+        << RESUME 0
+           =
+        << T 7
+           =
+        << DONE 1 3 1.0 1.0 length 0 0 0
+           =
+        << BADM 0 1
+           =
+        >> BGEN 1 5 4,5,6
+        << BT 1 601
+        << BDONE 1 2 length 3.0
+           > BGEN 1 5 4,5,6
+        """
+    )
+
+
+def test_a_frame_stays_with_its_request() -> None:
+    talk = parking()
+    frame = b"GENG1 5\nGEN 9\n"
+    assert talk.both(">>", frame) == []
+    assert talk.both(">>", b"GEN 5 1,2,3\n")[0].startswith("> BGEN 0 2 100,")
+    talk.act(
+        f"""
+        << RESUME {HELD}
+        """
+        + THE_COPY
+    )
+    assert talk.both("<<", b"BDONE 0 2 length 3.0\n") == [
+        "> GENG1 5",
+        "> GEN 9",
+        "> GEN 5 1,2,3",
+    ]
+
+
+def test_a_frame_for_anything_else_comes_with_it() -> None:
+    talk = parking()
+    assert talk.both(">>", b"GENG1 2\nab\nCHECKG 1\n") == ["> GENG1 2", "> ab", "> CHECKG 1"]
+    assert talk.both(">>", b"GENG1 2\nab\n") == ["> GENG1 2", "> ab"]
+
+
+@pytest.mark.parametrize("end", ["quit", "eof"])
+def test_a_client_that_leaves_lets_everything_go_first(end: str) -> None:
+    talk = parking()
+    talk.act(BEFORE_THE_COPY + ">> VRAM 5")
+    if end == "quit":
+        talk.act(">> QUIT")
+        talk.act(THE_COPY + "<< BDONE 0 2 length 3.0\n   > GEN 5 1,2,3")
+        assert talk.both("<<", b"RESUME 0\n") == ["> VRAM 5", "> QUIT", "< RESUME 0"]
+        return
+    output = talk.sidecar.client_eof(talk.now)
+    assert b"".join(output.to_engine) == b"GEN 5 1,2,3\nVRAM 5\n"
+    talk.act(THE_COPY + "<< BDONE 0 2 length 3.0")
+    talk.act("<< RESUME 0\n   =\n<< T 7\n   =\n<< DONE 1 3 1.0 1.0 stop\n   =")
+
+
+def test_too_many_lines_all_go_at_once_in_order() -> None:
+    talk = parking()
+    talk.act(BEFORE_THE_COPY)
+    for number in range(MOST_LINES):
+        assert talk.both(">>", b"VRAM %d\n" % number) == []
+    expected = ["> GEN 5 1,2,3", *(f"> VRAM {number}" for number in range(MOST_LINES + 1))]
+    assert talk.both(">>", b"VRAM %d\n" % MOST_LINES) == expected
+    talk.act(">> STOP\n   =\n" + THE_COPY + "<< BDONE 0 2 length 3.0\n<< RESUME 0\n   =")
+
+
+def test_so_do_too_many_bytes() -> None:
+    talk = parking()
+    talk.act(BEFORE_THE_COPY)
+    long = b"x" * MOST_BYTES + b"\n"
+    output = talk.put(">>", long)
+    assert b"".join(output.to_engine) == b"GEN 5 1,2,3\n" + long
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=30))
+def test_any_chunking_gives_the_same(sizes: list[int]) -> None:
+    whole, pieces = parking(), parking()
+    said = f"RESUME {HELD}\nT 600\nDONE 1 {HELD + 1} 1 1 length 0 0 {HELD}\nBADM 1 1\nRESUME 0\n"
+    said += "BT 1 601\nBDONE 1 2 length 3\nT 7\nDONE 1 3 1 1 length\nBADM 0 1\nBT 0 8\n"
+    written = b"BGEN 3 5 1,2,3\nSTOP\nBSTOP 2\nBYIELD 3\n"
+    assert _through(pieces, written, said.encode(), sizes) == _through(
+        whole, written, said.encode(), [10**6]
+    )
+
+
+def _through(
+    talk: ParkTranscript, written: bytes, said: bytes, sizes: list[int]
+) -> tuple[bytes, bytes]:
+    to_engine, to_client = b"", b""
+    for side, data in ((">>", written), ("<<", said)):
+        for piece in _cut(data, sizes):
+            output = talk.put(side, piece)
+            to_engine += b"".join(output.to_engine)
+            to_client += b"".join(output.to_client)
+    return to_engine, to_client
+
+
+def _cut(data: bytes, sizes: list[int]) -> list[bytes]:
+    pieces, at, lengths = [], 0, cycle(sizes)
+    while at < len(data):
+        end = at + next(lengths)
+        pieces.append(data[at:end])
+        at = end
+    return pieces

@@ -6,11 +6,9 @@
        < T 5              the client got this one
     @ 12.5                it is 12.5 s now
 
-A line that is followed by nothing indented reached nobody; `=` means that it passed as it was
+A line that is followed by neither `>` nor `<` reached nobody; `=` means that it passed as it was
 written. `[3..7]` stands for 3,4,5,6,7.
 """
-
-from collections.abc import Iterator
 
 from slotd.core.settings import SidecarSettings
 from slotd.core.sidecar import Output
@@ -33,9 +31,7 @@ class ParkTranscript(Transcript):
         super().__init__(info, settings=settings)
 
     def act(self, text: str) -> None:
-        lines = [line.rstrip() for line in text.splitlines() if line.strip()]
-        margin = min(len(line) - len(line.lstrip()) for line in lines)
-        for line, expected in _grouped([line[margin:] for line in lines]):
+        for line, expected in _grouped(text):
             if line.startswith("@"):
                 self.now = float(line[1:])
                 continue
@@ -61,15 +57,15 @@ class ParkTranscript(Transcript):
         return output
 
 
-def _grouped(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """Give every line at the margin with the indented ones that follow it."""
-    at = 0
-    while at < len(lines):
-        end = at + 1
-        while end < len(lines) and lines[end].startswith(" "):
-            end += 1
-        yield lines[at], [line.strip() for line in lines[at + 1 : end]]
-        at = end
+def _grouped(text: str) -> list[tuple[str, list[str]]]:
+    """Give every line somebody wrote with those the two sides get of it."""
+    groups: list[tuple[str, list[str]]] = []
+    for line in filter(None, map(str.strip, text.splitlines())):
+        if line[:2] in (">>", "<<") or line[0] == "@":
+            groups.append((line, []))
+        else:
+            groups[-1][1].append(line)
+    return groups
 
 
 def parking(info: str = PLAIN, policy: PolicySettings | None = None) -> ParkTranscript:
