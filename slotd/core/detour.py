@@ -54,10 +54,26 @@ class Detour:
     size: int = 0
     """Bytes that wait behind it."""
 
-    def passes(self, item: Waiting) -> bool:
-        """Tell whether an item the client has just written need not wait at all."""
-        if not self.closed:
-            return True
+    def hold(self, item: Waiting) -> bool:
+        """Let an item the client has just written wait; False: it need not, or nothing may any more.
+
+        One too many opens the detour.
+        """
+        if not self.closed or self._passes(item):
+            return False
+        if len(self.behind) == MOST_LINES or self.size + len(item.raw) > MOST_BYTES:
+            return self.open(item)
+        self.size += len(item.raw)
+        self.behind.append(item)
+        return True
+
+    def open(self, item: Waiting) -> bool:
+        """Let nothing wait any more; False: this item does not either."""
+        self.closed = False
+        return False
+
+    def _passes(self, item: Waiting) -> bool:
+        """Tell whether an item is none of those that wait."""
         line = item.line
         return isinstance(line, BatchStop) and not self._about_waiting(line.slot)
 
@@ -68,16 +84,11 @@ class Detour:
         lines = (item.line for item in self.behind)
         return any(isinstance(line, Generate) and line.slot == client_slot for line in lines)
 
-    def hold(self, item: Waiting) -> bool:
-        """Let an item wait; tell whether that is still as much as may."""
-        self.behind.append(item)
-        self.size += len(item.raw)
-        return len(self.behind) <= MOST_LINES and self.size <= MOST_BYTES
-
     def take_over(self, other: "Detour") -> None:
         """Let everything wait that still waits at another park."""
-        while other.behind:
-            self.hold(other.behind.popleft())
+        self.behind.extend(other.behind)
+        self.size += sum(len(item.raw) for item in other.behind)
+        other.behind.clear()
 
     def give_up(self, model: Model) -> None:
         """Drop everything that waits: the client has gone. Slotd's own request comes to its end."""

@@ -160,6 +160,10 @@ class Sidecar:
         drain = self._drain = Drain(self.model, self._may_stop)
         orders = refused_line(self.model, self._inside_sent_line, self._after_frame)
         self._inside_sent_line = self._after_frame = False
+        if drain.over:
+            drain.settle()
+            self._drain = None
+            return self._told(Output())
         self.model.tell(
             "drain",
             "info",
@@ -168,7 +172,6 @@ class Sidecar:
             unfinished=len(orders) > 0,
         )
         orders += self._guarded(drain.begin, no_orders)
-        self._end_drain(drain)
         return self._told(Output(to_engine=orders))
 
     @property
@@ -261,10 +264,12 @@ class Sidecar:
         line = None if going_on else self._guarded(parse_client_line, client_opaque, item)
         waiting, detour = Waiting(raw_of(item), line, self._inside_client_line), self._detour
         ends = isinstance(line, Quit) and self.settings.keep_loaded
-        if detour is None or ends or detour.passes(waiting):
-            self._pass_on(waiting, output)
-        elif not detour.hold(waiting):
-            self._let_all_go(detour, output)
+        if detour is not None and not ends:
+            if self._guarded(detour.hold, detour.open, waiting):
+                return
+            if not detour.closed:
+                self._let_all_go(detour, output)
+        self._pass_on(waiting, output)
 
     def _pass_on(self, item: Waiting, output: Output) -> None:
         """Take one item in and pass it on to the engine."""
