@@ -9,7 +9,7 @@ import sys
 
 from slotd.config.configuration import DEFAULT_FILE, FILE_VARIABLE, Sources
 from slotd.config.errors import ConfigurationError
-from slotd.config.options import ENGINE
+from slotd.config.options import ATTACH, ENGINE
 from slotd.daemon.launch import EngineStartError, inherited_environment, run_engine
 
 SHIM_VARIABLE = "SLOTD_SHIM"
@@ -29,7 +29,11 @@ def main() -> None:
 
 
 def _run(arguments: list[str]) -> int:
-    configuration = Sources().load()
+    sources = Sources()
+    configuration = sources.load()
+    socket = configuration[ATTACH]
+    if socket is not None:
+        return _attach(socket)
     engine = configuration[ENGINE]
     if engine is None:
         raise ConfigurationError(
@@ -40,7 +44,17 @@ def _run(arguments: list[str]) -> int:
         raise ConfigurationError(
             f"{ENGINE.key} is {engine!r}, which is slotd itself: name the engine's executable"
         )
-    return run_engine([engine, *arguments], configuration, _engine_environment())
+    return run_engine([engine, *arguments], sources.load, _engine_environment())
+
+
+def _attach(socket: str) -> int:
+    # Not needed where an engine is started.
+    from slotd.daemon.attach import TRY_AGAIN, AttachError, attach, end
+
+    try:
+        end(attach(socket))
+    except AttachError as error:
+        return _refuse(str(error), TRY_AGAIN)
 
 
 def _engine_environment() -> dict[str, str]:

@@ -12,6 +12,9 @@ import click
 COMMANDS = {
     "demo": "slotd.cli.demo",
     "run": "slotd.cli.run",
+    "host": "slotd.cli.host",
+    "attach": "slotd.cli.attach",
+    "status": "slotd.cli.status",
     "config": "slotd.cli.config",
     "decide": "slotd.cli.decide",
     "explain": "slotd.cli.explain",
@@ -21,6 +24,8 @@ COMMANDS = {
     "replay": "slotd.cli.replay",
     "tune": "slotd.cli.tune",
     "workload": "slotd.cli.workload",
+    "top": "slotd.cli.top",
+    "metrics": "slotd.cli.metrics",
 }
 """The module of every command, by the command's name."""
 

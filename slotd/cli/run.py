@@ -6,7 +6,7 @@ because all of it happens before the engine is started.
 
 import click
 
-from slotd.cli.sources import Refusal, configuration_options, load
+from slotd.cli.sources import Refusal, configuration_options
 from slotd.config.configuration import Sources
 from slotd.config.errors import ConfigurationError
 from slotd.daemon.launch import EngineStartError, inherited_environment, run_engine
@@ -23,9 +23,8 @@ def run(sources: Sources, command: tuple[str, ...]) -> None:
     """
     if not command:
         raise click.UsageError("name the engine to start: slotd run [OPTIONS] -- ENGINE [ARGS...]")
-    configuration = load(sources)
     try:
-        status = run_engine(command, configuration, inherited_environment())
+        status = run_engine(command, sources.load, inherited_environment())
     except ConfigurationError as error:
         raise Refusal(str(error)) from None
     except EngineStartError as error:

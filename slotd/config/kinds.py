@@ -35,8 +35,8 @@ def refused(name: str, value: object, allowed: str) -> SettingError:
 
 
 @frozen
-class PolicyNumber:
-    """A number of the policy; `slotd.policy.settings` says which numbers each setting may have."""
+class Number:
+    """A finite number of 0 or more; `slotd.policy.settings` knows which ones are shares."""
 
     def from_text(self, name: str, text: str) -> float:
         """Read a decimal number."""

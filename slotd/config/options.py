@@ -8,7 +8,7 @@ from typing import Generic
 
 from attrs import frozen
 
-from slotd.config.kinds import Choice, Flag, Kind, Path, PolicyNumber, Value, ValueType
+from slotd.config.kinds import Choice, Flag, Kind, Number, Path, Value, ValueType
 from slotd.core.events import Level
 from slotd.core.settings import OFF, PARK_SETTINGS, ParkSetting
 from slotd.logs.settings import FORMAT_SETTINGS, LEVELS, FormatSetting
@@ -47,7 +47,7 @@ _POLICY_DOCS = {
 }
 
 POLICY_NUMBERS: tuple[Option[float], ...] = tuple(
-    Option("policy", name, ENVIRONMENT_NAMES[name], PolicyNumber(), DEFAULTS[name], doc)
+    Option("policy", name, ENVIRONMENT_NAMES[name], Number(), DEFAULTS[name], doc)
     for name, doc in _POLICY_DOCS.items()
 )
 
@@ -63,9 +63,9 @@ POLICY = Option(
     "slotd",
     "policy",
     "SLOTD_POLICY",
-    Choice(("retention", OFF)),
+    Choice(("retention", "adaptive", OFF)),
     "retention",
-    "who chooses slots and parks; off: nobody, lines pass as they are",
+    "who chooses slots and parks; adaptive learns; off: nobody, lines pass as they are",
 )
 PARK: Option[ParkSetting] = Option(
     "slotd",
@@ -90,6 +90,54 @@ KEEP_CLIENT_KEYS = Option(
     Flag(),
     False,
     "keep a park= or slot= the client wrote itself",
+)
+ATTACH: Option[str | None] = Option(
+    "slotd",
+    "attach",
+    "SLOTD_ATTACH",
+    Path("the socket of a 'slotd host'"),
+    None,
+    "slotd-engine attaches to this socket of 'slotd host' instead of starting an engine",
+)
+HOST_SOCKET = Option(
+    "host",
+    "socket",
+    "SLOTD_SOCKET",
+    Path("the socket clients attach to"),
+    "/run/slotd/engine.sock",
+    "the socket of 'slotd host' that 'slotd attach' connects to",
+)
+CONTROL_SOCKET: Option[str | None] = Option(
+    "host",
+    "control_socket",
+    "SLOTD_CONTROL_SOCKET",
+    Path("the socket that answers 'slotd status'"),
+    None,
+    "the socket that answers 'slotd status'; unset: control.sock beside host.socket, none in a run",
+)
+KEEP_LOADED = Option(
+    "host",
+    "keep_loaded",
+    "SLOTD_KEEP_LOADED",
+    Flag(),
+    False,
+    "a client's QUIT ends the client only, and the engine stays loaded",
+)
+BACKOFF_S = Option(
+    "host",
+    "backoff_s",
+    "SLOTD_BACKOFF_S",
+    Number(),
+    1.0,
+    "seconds before an engine that died is started again; doubled each time, 60 at most",
+)
+DRAIN_S = Option(
+    "host",
+    "drain_s",
+    "SLOTD_DRAIN_S",
+    Number(),
+    60.0,
+    "seconds of silence after which an engine that does not end what it was told to stop is killed",
 )
 LOG_FILE: Option[str | None] = Option(
     "log",
@@ -123,6 +171,12 @@ OPTIONS: tuple[Option[Value], ...] = (
     PARK,
     SLOT_KEY,
     KEEP_CLIENT_KEYS,
+    ATTACH,
+    HOST_SOCKET,
+    CONTROL_SOCKET,
+    KEEP_LOADED,
+    BACKOFF_S,
+    DRAIN_S,
     LOG_FILE,
     LOG_FORMAT,
     LOG_LEVEL,

@@ -71,6 +71,16 @@ class Lane:
         self._end()
         await self._stream.aclose()
 
+    async def cut(self) -> None:
+        """Close the stream at once; what is queued is dropped, and nobody waits for it any more."""
+        self._end()
+        await self._stream.aclose()
+
+    @property
+    def ended(self) -> bool:
+        """Nobody reads the stream any more."""
+        return self._ended
+
     async def _drain(self) -> None:
         self._drain_is_coming = False
         # The direction this lane belongs to is told of a broken stream at its own next flush.

@@ -15,16 +15,20 @@ import errno
 import fcntl
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from slotd.config.configuration import Configuration
 from slotd.config.errors import ConfigurationError
-from slotd.config.options import LOG_FILE
+from slotd.config.options import CONTROL_SOCKET, LOG_FILE
 from slotd.daemon.signals import TakenSignals
 from slotd.logs.destination import STANDARD_ERROR, Destination, open_log_file
+
+if TYPE_CHECKING:
+    from slotd.daemon.doors import Door
 
 ENGINE_INPUT_PIPE = 1 << 20
 """Bytes asked for in the pipe to the engine, so that a long prompt goes in few pieces. The pipe
@@ -150,22 +154,70 @@ def _refusal(engine: str, error: OSError) -> EngineStartError:
 
 def run_engine(
     command: Sequence[str],
-    configuration: Configuration,
+    load: Callable[[], Configuration],
     environment: Mapping[str, str],
 ) -> int:
     """Start `command` with `environment` and relay until it has ended; return what to exit with.
 
-    Raises ConfigurationError when the log file cannot be opened, EngineStartError when the engine
-    cannot be started.
+    `load` reads the settings, now and again when slotd is told to. Raises ConfigurationError when
+    they are refused, or the log file or the control socket cannot be opened, EngineStartError when
+    the engine cannot be started.
     """
+    configuration = load()
     occupy_standard_descriptors()
     destination = Destination(_log_descriptor(configuration[LOG_FILE]))
+    control = _control_door(configuration)
     signals = TakenSignals()
-    engine = start_engine(command, environment)
-    signals.block()
-    from slotd.daemon.run import run  # only now: see the module's docstring
+    try:
+        engine = start_engine(command, environment)
+        signals.block()
+        from slotd.daemon.run import run  # only now: see the module's docstring
 
-    return run(engine, configuration, destination, signals)
+        return run(engine, load, configuration, destination, signals, control)
+    finally:
+        if control is not None:
+            control.close()
+
+
+def host_engine(
+    command: Sequence[str],
+    load: Callable[[], Configuration],
+    environment: MutableMapping[str, str],
+) -> int:
+    """Start `command`, again when it has ended, for clients that attach; return what to exit with.
+
+    Raises as `run_engine` does, and ConfigurationError when a socket cannot be made. What a service
+    manager tells slotd is taken out of `environment`, which is the engine's.
+    """
+    from slotd.daemon.doors import open_doors
+    from slotd.daemon.notify import MANAGER_VARIABLES, Notifier
+
+    configuration = load()
+    occupy_standard_descriptors()
+    destination = Destination(_log_descriptor(configuration[LOG_FILE]))
+    doors = open_doors(configuration, environment)
+    notifier = Notifier(environment)
+    for variable in MANAGER_VARIABLES:
+        environment.pop(variable, None)
+    signals = TakenSignals()
+    try:
+        engine = start_engine(command, environment)
+        signals.block()
+        from slotd.daemon.host import Starter, host  # only now: see the module's docstring
+
+        starter = Starter(command, environment, signals)
+        return host(engine, starter, load, configuration, destination, doors, notifier)
+    finally:
+        doors.close()
+
+
+def _control_door(configuration: Configuration) -> "Door | None":
+    path = configuration[CONTROL_SOCKET]
+    if path is None:
+        return None
+    from slotd.daemon.doors import open_door  # few runs have one
+
+    return open_door(path, CONTROL_SOCKET.name)
 
 
 def _log_descriptor(path: str | None) -> int:

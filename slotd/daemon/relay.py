@@ -17,7 +17,8 @@ A client that reads slowly holds up the engine's output by the pipe between them
 slotd's, and nothing else: what it writes goes to the engine all the while.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
+from time import perf_counter
 from typing import Protocol
 
 import trio
@@ -27,6 +28,7 @@ from trio.abc import ReceiveStream, SendStream
 from slotd.core.events import Event
 from slotd.core.sidecar import Output
 from slotd.daemon.lane import Lane
+from slotd.daemon.latency import Latency
 
 READ_FROM_CLIENT = 1 << 18
 READ_FROM_ENGINE = 1 << 16
@@ -49,6 +51,25 @@ class Translator(Protocol):
         """Take the end of the engine's stream."""
 
 
+class Sink(Protocol):
+    """What a direction needs of a `Lane`."""
+
+    def put(self, pieces: Iterable[bytes]) -> None:
+        """Queue bytes."""
+
+    async def flush(self) -> None:
+        """Wait until they are written; raises BrokenResourceError when nobody reads them."""
+
+    def drain_soon(self, nursery: trio.Nursery) -> None:
+        """Have them written by another task."""
+
+    async def settle(self) -> None:
+        """Wait when too many are queued."""
+
+    async def aclose(self) -> None:
+        """Write what is queued, and nothing after it."""
+
+
 async def relay(
     *,
     client_in: ReceiveStream,
@@ -59,12 +80,14 @@ async def relay(
     clock: Callable[[], float],
     log: Callable[[Event], None],
     engine_ended: Callable[[], Awaitable[object]] | None = None,
+    latency: Latency | None = None,
 ) -> None:
     """Relay until both directions have ended.
 
     `clock` gives the seconds the sidecar is told; `log` takes every event and must not block.
     With `engine_ended`, which returns once the engine's process is gone, the client's direction
     ends then as well: when what the engine printed has been delivered there is nothing left to do.
+    `latency` counts how long each chunk was held.
     Every stream is closed on the way, except those that are cut short by that or by a cancellation.
     """
     to_client, to_engine = Lane(client_out), Lane(engine_in)
@@ -76,7 +99,7 @@ async def relay(
             log(event)
 
     async with trio.open_nursery() as nursery:
-        upstream = _Direction(
+        upstream = Direction(
             source=client_in,
             most=READ_FROM_CLIENT,
             translate=sidecar.from_client,
@@ -84,8 +107,9 @@ async def relay(
             own=to_engine,
             other=to_client,
             names=("client_in", "engine_in"),
+            latency=latency,
         )
-        downstream = _Direction(
+        downstream = Direction(
             source=engine_out,
             most=READ_FROM_ENGINE,
             translate=sidecar.from_engine,
@@ -93,6 +117,7 @@ async def relay(
             own=to_client,
             other=to_engine,
             names=("engine_out", "client_out"),
+            latency=latency,
         )
         nursery.start_soon(upstream.run, clock, take, log, nursery)
         await downstream.run(clock, take, log, nursery)
@@ -102,19 +127,20 @@ async def relay(
 
 
 @frozen
-class _Direction:
+class Direction:
     """One way through the sidecar."""
 
     source: ReceiveStream
     most: int
     translate: Callable[[bytes, float], Output]
     finish: Callable[[float], Output]
-    own: Lane
+    own: Sink
     """Where what is read here mostly goes; waited for."""
-    other: Lane
+    other: Sink
     """Where it seldom goes; not waited for."""
     names: tuple[str, str]
     """Of the source and of its own lane's stream, for the log."""
+    latency: Latency | None = None
 
     async def run(
         self,
@@ -123,12 +149,16 @@ class _Direction:
         log: Callable[[Event], None],
         nursery: trio.Nursery,
     ) -> None:
+        """Relay until the source has ended or nobody reads what comes of it."""
         source_name, sink_name = self.names
         try:
             while data := await self._read():
+                read_at = perf_counter()
                 take(self.translate(data, clock()))
                 self.other.drain_soon(nursery)
                 await self.own.flush()
+                if self.latency is not None:
+                    self.latency.add(perf_counter() - read_at)
                 await self.other.settle()
         except trio.BrokenResourceError:  # whoever should have read it has gone
             log(_closed(sink_name))

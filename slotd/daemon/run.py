@@ -10,146 +10,136 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from functools import partial
 
-import attrs
 import trio
+from attrs import field, frozen
 
 from slotd.config.configuration import Configuration
-from slotd.config.options import (
-    KEEP_CLIENT_KEYS,
-    LOG_FORMAT,
-    LOG_LEVEL,
-    PARK,
-    POLICY,
-    SLOT_KEY,
-)
+from slotd.config.options import LOG_FORMAT, LOG_LEVEL
 from slotd.core.events import Event
-from slotd.core.sidecar import Sidecar, SidecarSettings
+from slotd.core.sidecar import Sidecar
+from slotd.daemon.control import ControlServer
+from slotd.daemon.doors import Door
+from slotd.daemon.latency import Latency
 from slotd.daemon.launch import StartedEngine, exit_status
+from slotd.daemon.memory import EventMemory
 from slotd.daemon.relay import relay
-from slotd.daemon.signals import ASK_TO_END, SENT_BY_KERNEL, Action, TakenSignals, action
+from slotd.daemon.reload import Load, reload, settings_event, sidecar_settings
+from slotd.daemon.signal_loop import obey_signals
+from slotd.daemon.signals import ASK_TO_END, Action, TakenSignals, action
+from slotd.daemon.status import Standing, status_object
 from slotd.daemon.streams import PolledReader, PolledWriter, standard_input, standard_output
+from slotd.daemon.watch import signal_name, watch
 from slotd.logs.destination import Destination
 from slotd.logs.opening import log_writer
-
-
-def sidecar_settings(configuration: Configuration) -> SidecarSettings:
-    """Return what the core is to act on."""
-    return SidecarSettings(
-        policy=configuration.policy_settings(),
-        policy_name=configuration[POLICY],
-        park=configuration[PARK],
-        slot_key=configuration[SLOT_KEY],
-        keep_client_keys=configuration[KEEP_CLIENT_KEYS],
-    )
+from slotd.policy.json_fields import JsonValue
 
 
 def run(
     engine: StartedEngine,
+    load: Load,
     configuration: Configuration,
     destination: Destination,
     signals: TakenSignals,
+    control: Door | None,
 ) -> int:
     """Relay between standard input and output and `engine`; return what to exit with."""
     writer = log_writer(destination, configuration[LOG_FORMAT], configuration[LOG_LEVEL])
-    settings = sidecar_settings(configuration)
+    settings = sidecar_settings(configuration, hosted=False)
     with writer:
-        writer.log(Event("engine_start", "info", {"pid": engine.process.pid}))
-        writer.log(_settings_event(settings))
-        return exit_status(trio.run(_run, engine, Sidecar(settings), writer.log, signals))
+        running = _Run(engine, Sidecar(settings), load, writer.log, signals, time.monotonic())
+        running.log(Event("engine_start", "info", {"pid": engine.process.pid}))
+        running.log(settings_event(settings))
+        return exit_status(trio.run(running.run, control))
 
 
-async def _run(
-    engine: StartedEngine,
-    sidecar: Sidecar,
-    log: Callable[[Event], None],
-    signals: TakenSignals,
-) -> int:
-    """Return the engine's return code as subprocess has it (negative: a signal)."""
-    os.set_blocking(engine.input, False)
-    os.set_blocking(engine.output, False)
-    engine_out = PolledReader(engine.output)
-    ended = trio.Event()
-    async with trio.open_nursery() as background:
-        background.start_soon(_watch, engine.process, engine_out, ended, log)
-        with trio.CancelScope() as delivering:
-            background.start_soon(
-                _obey_signals, signals, engine.process, ended, delivering.cancel, log
-            )
-            await relay(
-                client_in=standard_input(),
-                client_out=standard_output(),
-                engine_in=PolledWriter(engine.input),
-                engine_out=engine_out,
-                sidecar=sidecar,
-                clock=time.monotonic,
-                log=log,
-                engine_ended=ended.wait,
-            )
-        background.cancel_scope.cancel()
-    return engine.process.returncode
+@frozen(eq=False)
+class _Run:
+    """One engine and one client."""
 
+    engine: StartedEngine
+    sidecar: Sidecar
+    load: Load
+    write_event: Callable[[Event], None]
+    signals: TakenSignals
+    started_at: float
+    """Seconds of the monotonic clock."""
+    memory: EventMemory = field(factory=EventMemory)
+    latency: Latency = field(factory=Latency)
+    ended: trio.Event = field(factory=trio.Event)
 
-async def _watch(
-    process: subprocess.Popen[bytes],
-    engine_out: PolledReader,
-    ended: trio.Event,
-    log: Callable[[Event], None],
-) -> None:
-    """Wait for the engine's end, and see to it that the relay comes to its own."""
-    await wait_until_exited(process)
-    code = process.returncode
-    how: dict[str, int | str]
-    how = {"status": code} if code >= 0 else {"signal": _signal_name(-code)}
-    log(Event("engine_exit", "info", dict(how)))
-    engine_out.end_with_what_is_there()
-    ended.set()
+    def log(self, event: Event) -> None:
+        """Tell of it, and remember it."""
+        self.write_event(event)
+        self.memory.add(event)
 
+    async def run(self, control: Door | None) -> int:
+        """Return the engine's return code as subprocess has it (negative: a signal)."""
+        engine = self.engine
+        os.set_blocking(engine.input, False)
+        os.set_blocking(engine.output, False)
+        engine_out = PolledReader(engine.output)
+        async with trio.open_nursery() as background:
+            background.start_soon(watch, engine.process, engine_out, self.ended, self.log)
+            if control is not None:
+                background.start_soon(ControlServer(control.socket, self.status).run)
+            with trio.CancelScope() as delivering:
+                obey = partial(self.obey, delivering.cancel, [])
+                background.start_soon(obey_signals, self.signals, obey)
+                await relay(
+                    client_in=standard_input(),
+                    client_out=standard_output(),
+                    engine_in=PolledWriter(engine.input),
+                    engine_out=engine_out,
+                    sidecar=self.sidecar,
+                    clock=time.monotonic,
+                    log=self.log,
+                    engine_ended=self.ended.wait,
+                    latency=self.latency,
+                )
+            background.cancel_scope.cancel()
+        return engine.process.returncode
 
-async def wait_until_exited(process: subprocess.Popen[bytes]) -> None:
-    """Wait until `process` has exited; its return code is set then."""
-    try:
-        descriptor = os.pidfd_open(process.pid)
-    except OSError:  # reaped already, or a system that does not have them
-        await trio.to_thread.run_sync(process.wait, abandon_on_cancel=True)
-        return
-    try:
-        while process.poll() is None:
-            await trio.lowlevel.wait_readable(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-async def _obey_signals(
-    signals: TakenSignals,
-    process: subprocess.Popen[bytes],
-    ended: trio.Event,
-    give_up: Callable[[], None],
-    log: Callable[[Event], None],
-) -> None:
-    """Do about every signal what `slotd.daemon.signals` says."""
-    asked = 0
-
-    def obey(number: int, by_kernel: bool) -> None:
-        nonlocal asked
+    def obey(
+        self, give_up: Callable[[], None], asked: list[int], number: int, by_kernel: bool
+    ) -> None:
+        """Do about a signal what `slotd.daemon.signals` says; `asked`: those that asked to end."""
+        process = self.engine.process
         typed = by_kernel and number != signal.SIGTERM and _shares_terminal(process)
-        what = action(number, typed=typed, asked=asked, engine_ended=ended.is_set())
-        asked += number in ASK_TO_END
-        log(Event("signal", "info", {"signal": _signal_name(number), "action": what.name.lower()}))
+        what = action(number, typed=typed, asked=len(asked), engine_ended=self.ended.is_set())
+        if number in ASK_TO_END:
+            asked.append(number)
+        self.log(
+            Event("signal", "info", {"signal": signal_name(number), "action": what.name.lower()})
+        )
         if what is Action.PASS_ON:
             process.send_signal(number)
+        elif what is Action.RELOAD:
+            reload(self.load, self.sidecar, self.log, hosted=False)
         elif what is Action.KILL:
             process.kill()
         elif what is Action.GIVE_UP:
             give_up()
 
-    for number in signals.early:
-        obey(number, by_kernel=False)
-    while signals.numbers:
-        info = await trio.to_thread.run_sync(
-            signal.sigwaitinfo, signals.numbers, abandon_on_cancel=True
+    def status(self) -> dict[str, JsonValue]:
+        """Return the status object of this moment."""
+        now = time.monotonic()
+        serving = self.sidecar.model.capabilities.ready
+        standing = Standing(
+            pid=os.getpid(),
+            uptime_s=now - self.started_at,
+            mode="run",
+            socket=None,
+            engine_state="stopped" if self.ended.is_set() else "serving" if serving else "loading",
+            engine_pid=self.engine.process.pid,
+            starts=1,
+            ready_s=None,
+            client_attached=True,
+            client_pid=os.getppid(),
+            client_since_s=now - self.started_at,
         )
-        obey(info.si_signo, by_kernel=info.si_code == SENT_BY_KERNEL)
+        return status_object(standing, self.sidecar.snapshot(now), self.latency, self.memory)
 
 
 def _shares_terminal(process: subprocess.Popen[bytes]) -> bool:
@@ -158,25 +148,3 @@ def _shares_terminal(process: subprocess.Popen[bytes]) -> bool:
         return os.getpgid(process.pid) == os.getpgrp()
     except ProcessLookupError:  # it has just ended
         return True
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:  # a real-time signal
-        return f"signal {number}"
-
-
-def _settings_event(settings: SidecarSettings) -> Event:
-    numbers = attrs.asdict(settings.policy)
-    return Event(
-        "settings",
-        "info",
-        {
-            "policy": settings.policy_name,
-            "park": settings.park,
-            "slot_key": settings.slot_key,
-            "keep_client_keys": settings.keep_client_keys,
-            **numbers,
-        },
-    )
