@@ -75,6 +75,8 @@ class Request:
     generated: "array[int]" = Factory(lambda: array("i"))
     read: int = 0
     """Prompt tokens the state has consumed, from the last `PP`."""
+    stops: "array[int]" = Factory(lambda: array("i"))
+    """Lengths at which the read stopped, from every `PP`: chunks' ends, and checkpoints."""
     prompt_ms: float = 0.0
     """Time of the read, from `DONE`."""
     total: int = 0

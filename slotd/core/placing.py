@@ -111,7 +111,7 @@ def plan_yield(
     if request is None or request.batch or request.images or own is None or own.taken:
         return None
     give_up_yield(model, line.slot)
-    if request.prompt is None or not decides(model, settings):
+    if request.prompt is None or model.flight.full or not decides(model, settings):
         return Reservation(request, own.number) if own.idle else None
     state = RequestState("BGEN", line.slot, request.prompt, request.cvec)
     table = with_stories(model, slot_table(model, settings, state, now), request.story)
@@ -143,7 +143,9 @@ def slot_table(model: Model, settings: SidecarSettings, request: RequestState, n
         request=request,
         main=None
         if in_use or not main.valid
-        else MainState(main.history.tokens(), main.last_use, main.images, main.cvec),
+        else MainState(
+            main.history.tokens(), main.last_use, main.images, main.cvec, tuple(main.stops)
+        ),
         slots=[_slot_state(slot, now) for slot in model.slots],
     )
     return as_logged(table)

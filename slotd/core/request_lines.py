@@ -8,6 +8,8 @@ A line belongs to the request at the head of the queue. Where there is none, or 
 line, the model takes the line's word for what it touches and calls the rest unknown.
 """
 
+from array import array
+
 from protocol import (
     Admitted,
     CacheSource,
@@ -58,7 +60,11 @@ def parked(model: Model, line: Parked, now: float) -> None:
         slot.clear()
     else:
         slot.forget()
-    if not believed and not (asked and (line.tokens == 0 or main.unknown)):
+    if asked:
+        contradicted = not believed and line.tokens > 0 and not main.unknown
+    else:
+        contradicted = not believed and not model.flight.untracked
+    if contradicted:
         model.drift(_number(request), "parked", held, line.tokens, [line.slot])
     if request is not None and asked:
         request.parked, slot.claim = True, None
@@ -114,6 +120,9 @@ def resume(model: Model, line: Resume, now: float) -> None:
 def _resumes(model: Model, request: Request, said: int, source: int | None = None) -> None:
     """Take in what the engine resumes from, before the main session runs over it."""
     request.boundary = inherited(model, request, said, source)
+    main = model.main
+    if source in (None, -1) and main.valid and said == len(main.history):
+        request.stops = array("i", main.stops)
     tell_saving(model, request, said, source)
     check_reuse(model, request, said, source)
 
@@ -126,6 +135,9 @@ def progress(model: Model, line: Progress, now: float) -> None:
         return
     _begin(model, request)
     request.read = line.read
+    behind = request.stops[-1] if request.stops else 0
+    if request.prompt is not None and behind < line.read <= len(request.prompt):
+        request.stops.append(line.read)
     model.rate.progress(line.read - (request.said or 0), line.ms)
 
 
@@ -345,6 +357,7 @@ def _settle_main(model: Model, request: Request, line: Done, now: float) -> None
     main.valid = True
     main.last_use = now if request.kept_from is None else request.kept_from
     main.pending, main.asked = request.generated[-1], len(request.prompt)
+    main.stops = request.stops
     main.boundary = left_behind(request, model.capabilities.turn_token)
     main.exact = not (line.finish == "stop" and line.offered > 0)
 

@@ -4,6 +4,7 @@ Here: the facts of one state, and the few changes of it that have a name. Not he
 the protocol causes a change (see `client_lines`, `request_lines`, `slot_lines`).
 """
 
+from collections.abc import Sequence
 from enum import Enum
 
 from attrs import Factory, define
@@ -49,6 +50,8 @@ class Main:
     """Tokens of the history that were the last request's prompt; the rest is its reply."""
     boundary: int | None = None
     """The deepest checkpoint it has, at a turn; 0: it has none, None: not known."""
+    stops: Sequence[int] = ()
+    """Lengths at which its read stopped: where a branch begins there, it has a checkpoint."""
 
     def lose(self) -> None:
         """Hold nothing to continue from."""

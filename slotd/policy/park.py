@@ -98,8 +98,26 @@ def keepers(table: Table, main: MainRow) -> list[SlotRow]:
     return [
         row
         for row in table.slots
-        if holds_history(table, row) and kept_share(row, main) >= least_share
+        if holds_history(table, row)
+        and kept_share(row, main) >= least_share
+        and not lacks_branch(row, main)
     ]
+
+
+def lacks_branch(row: SlotRow, main: MainRow) -> bool:
+    """Tell whether a version of the conversation with another end misses the way to the next one.
+
+    The main session has a checkpoint where the slot's history leaves its own, and the slot, whose
+    checkpoints the engine reports, has none there. Without the main session's, every later version
+    is read from further back: the published chain of classifier queries is reused from that
+    checkpoint on because the query that has it is parked, 99% of it in a slot or not.
+    """
+    return (
+        row.shared_main < row.tokens
+        and row.shared_main in main.branches
+        and len(row.checkpoints) > 0
+        and row.shared_main not in row.checkpoints
+    )
 
 
 def kept(table: Table, main: MainRow) -> bool:

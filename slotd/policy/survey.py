@@ -45,6 +45,8 @@ class MainState:
     last_use: float
     images: bool = False
     cvec: int = 1
+    checkpoints: tuple[int, ...] = ()
+    """Lengths it may have checkpoints at, as far as they are known."""
 
 
 @frozen(eq=False)
@@ -107,14 +109,20 @@ def survey(
     row = RequestRow(
         request.verb, request.client_slot, len(request.prompt), request.cvec, request.images
     )
-    return Table(engine, settings, prompt_rate, row, _main_row(now, engine, request, main), rows)
+    main_row = _main_row(now, engine, request, main, rows)
+    return Table(engine, settings, prompt_rate, row, main_row, rows)
 
 
 def _main_row(
-    now: float, engine: EngineShape, request: RequestState, main: MainState | None
+    now: float,
+    engine: EngineShape,
+    request: RequestState,
+    main: MainState | None,
+    rows: Sequence[SlotRow],
 ) -> MainRow | None:
     if main is None:
         return None
+    leaving = {row.shared_main for row in rows if row.shared_main < row.tokens}
     return MainRow(
         tokens=len(main.tokens),
         age=max(0.0, now - main.last_use),
@@ -122,6 +130,7 @@ def _main_row(
         cvec=main.cvec,
         shared=shared_start(main.tokens, request.prompt),
         last_turn=last_turn(main.tokens, engine.turn_token),
+        branches=tuple(sorted(leaving.intersection(main.checkpoints))),
     )
 
 

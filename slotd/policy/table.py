@@ -83,6 +83,8 @@ class MainRow:
     """Tokens its history and the prompt begin with in common."""
     last_turn: int
     """Tokens before its last turn token; all of them when it holds none or none is known."""
+    branches: tuple[int, ...] = ()
+    """Lengths at which a slot's history leaves its own and it has a checkpoint."""
 
 
 @frozen

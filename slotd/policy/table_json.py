@@ -75,8 +75,16 @@ def table_to_json(table: Table) -> dict[str, JsonValue]:
         "settings": asdict(table.settings),
         "prompt_rate": round(table.prompt_rate, AGE_DECIMALS),
         "request": asdict(table.request),
-        "main": None if main is None else {**asdict(main), "age": round(main.age, AGE_DECIMALS)},
+        "main": None if main is None else _main_to_json(main),
         "slots": [_slot_to_json(table, row) for row in table.slots],
+    }
+
+
+def _main_to_json(main: MainRow) -> dict[str, JsonValue]:
+    return {
+        **asdict(main),
+        "age": round(main.age, AGE_DECIMALS),
+        "branches": list(main.branches),
     }
 
 
@@ -164,6 +172,7 @@ def _read_main(found: object) -> MainRow:
         cvec=read_cvec(fields, where),
         shared=count(fields, "shared", where),
         last_turn=count(fields, "last_turn", where),
+        branches=read_lengths(fields, "branches", where),
     )
 
 
@@ -182,7 +191,7 @@ def _read_slot(slot: int, found: object) -> SlotRow:
         shared=count(fields, "shared", where),
         shared_main=count(fields, "shared_main", where),
         superseded=flag(fields, "superseded", where, False),
-        checkpoints=read_checkpoints(fields, where),
+        checkpoints=read_lengths(fields, "checkpoints", where),
     )
 
 
@@ -254,12 +263,12 @@ def read_cvec(fields: Fields, where: str) -> int:
     return int(found) if isinstance(found, bool) else count(fields, "cvec", where, 1)
 
 
-def read_checkpoints(fields: Fields, where: str) -> tuple[int, ...]:
-    """Read the lengths of reported checkpoints; none when it does not say. Raises TableError."""
-    lengths = items_of(fields.get("checkpoints"), where + "checkpoints")
+def read_lengths(fields: Fields, name: str, where: str) -> tuple[int, ...]:
+    """Read a list of lengths, of checkpoints say; none when it is missing. Raises TableError."""
+    lengths = items_of(fields.get(name), where + name)
     checked = tuple(length for length in lengths if type(length) is int and length >= 0)
     if len(checked) != len(lengths):
-        raise refusal(where + "checkpoints", lengths, "a list of lengths in tokens")
+        raise refusal(where + name, lengths, "a list of lengths in tokens")
     return checked
 
 

@@ -6,9 +6,9 @@ command, and the form the log has (see `table_json`).
 A table: `{"now", "engine", "settings", "prompt_rate", "request", "main", "slots"}`; token lists
 hold ids or `[first, count]` runs of consecutive ids. What may be missing: settings and the prompt
 rate (then the defaults, and 0), `main` (null), a slot's state (idle), valid (true), images (false),
-cvec (1), checkpoints (none), tokens (none), and the last use of a slot without tokens. Unknown
-settings are refused, other unknown fields are not looked at. Without `batch_slots` the slots are
-not, either.
+cvec (1), checkpoints (none; the main session may have some as well), tokens (none), and the last
+use of a slot without tokens. Unknown settings are refused, other unknown fields are not looked at.
+Without `batch_slots` the slots are not, either.
 """
 
 from slotd.policy.json_fields import (
@@ -24,9 +24,9 @@ from slotd.policy.survey import MainState, RequestState, SlotState, survey
 from slotd.policy.table import Table
 from slotd.policy.table_json import (
     check_slot_count,
-    read_checkpoints,
     read_cvec,
     read_engine,
+    read_lengths,
     read_prompt_rate,
     read_settings,
     read_state,
@@ -78,6 +78,7 @@ def _read_main(found: object, now: float) -> MainState:
         last_use=number(fields, "last_use", where, None if len(tokens) else now),
         images=flag(fields, "images", where, False),
         cvec=read_cvec(fields, where),
+        checkpoints=read_lengths(fields, "checkpoints", where),
     )
 
 
@@ -92,7 +93,7 @@ def _read_slot(where: str, found: object, now: float) -> SlotState:
         valid=flag(fields, "valid", where, True),
         images=flag(fields, "images", where, False),
         cvec=read_cvec(fields, where),
-        checkpoints=read_checkpoints(fields, where),
+        checkpoints=read_lengths(fields, "checkpoints", where),
     )
 
 

@@ -259,3 +259,26 @@ def test_never_into_a_busy_slot() -> None:
     decision = RetentionDecider().decide(of)
     assert decision.placement.reason == "none_idle"
     assert decision.park == Park(None, "no_slot")
+
+
+# -- kept, and the checkpoint where two versions part ----------------------------------------------
+
+
+def versions(checkpoints: tuple[int, ...], branches: tuple[int, ...]) -> Park | None:
+    """What happens to a query of which a slot holds the version before it, 39 tokens apart."""
+    held = row(2, 43_387, age=60, shared_main=43_340, checkpoints=checkpoints)
+    return parked(held, main=main_row(43_631, branches=branches))
+
+
+def test_kept_where_no_checkpoint_is_lost() -> None:
+    assert versions((32_768, 43_376), ()) == Park(None, "kept")
+    assert versions((32_768, 43_340), (43_340,)) == Park(None, "kept")
+
+
+def test_not_kept_where_only_the_main_session_has_the_checkpoint_they_part_at() -> None:
+    assert versions((32_768, 43_376), (43_340,)) == Park(2, "sibling")
+
+
+def test_kept_where_the_engine_reports_no_checkpoints() -> None:
+    # A slot then has just the deepest one, and the place they part at is not it.
+    assert versions((), (43_340,)) == Park(None, "kept")

@@ -70,6 +70,7 @@ def test_a_table_holds_no_tokens_and_says_all_that_decides() -> None:
         "cvec": 1,
         "shared": 0,
         "last_turn": 36_000,
+        "branches": [],
     }
     assert written["prompt_rate"] == 1_234.568
 

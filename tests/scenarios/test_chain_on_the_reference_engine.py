@@ -19,7 +19,6 @@ from tests.scenarios.chain import CHAIN, SHORT_ANSWER, Scene
 from tests.scenarios.conversations import Conversation
 
 ENGINE = (*GROUPS, "--read-tok-s", "0", "--step-ms", "1", "--ckpt-every", "16384")
-KEPT_WHOLE = {"STRATA_SLOT_PARK_KEPT_SHARE": "1"}
 NO_YIELDS = ServeSettings(long_read=100_000)
 """No read is so long that it gives way: each query is one row of the ledger."""
 
@@ -64,7 +63,7 @@ async def play(folder: Path, variables: dict[str, str], beside: bool) -> list[Le
 async def test_six_rows(
     variables: dict[str, str], rows: list[tuple[int, int]], beside: bool, tmp_path: Path
 ) -> None:
-    queries = await play(tmp_path, variables | ({} if beside else KEPT_WHOLE), beside)
+    queries = await play(tmp_path, variables, beside)
     assert [(query.resumed, query.prompt - query.resumed) for query in queries] == rows
     # Those beside a client run in slots, and each in that of the query before it.
     assert len({query.slot for query in queries}) == 1

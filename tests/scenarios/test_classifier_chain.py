@@ -5,10 +5,9 @@ leaves the one before it 39 tokens before that one's end. An agent's conversatio
 the queries. Beside a client that decodes, published: 14.5-14.8 s a query without checkpoints, and
 0.97-1.83 s with them from the third on.
 
-Alone, where both conversations run solo, these figures need every query parked. By the rule `kept`
-a query is not parked while a slot holds 98% of it, and the query before it, of which 99% are the
-same, does: so the published rows come out with STRATA_SLOT_PARK_KEPT_SHARE=1, and the last test
-says what the default gives.
+Alone, where both conversations run solo, 99% of every query is already in the slot that holds the
+one before it. The second is parked all the same, since it has a checkpoint where they part and the
+slot has none (`park.lacks_branch`); those after it resume from that checkpoint and need no park.
 """
 
 import pytest
@@ -91,9 +90,9 @@ def test_beside_a_client_with_checkpoints_43340_are_reused_from_the_third_query_
     assert len({row.slot for row in stage.ledger if row.prompt in lengths}) == 1
 
 
-def test_alone_by_default_the_first_query_keeps_the_next_three_from_being_parked() -> None:
+def test_alone_by_default_only_the_query_with_the_checkpoint_is_parked_again() -> None:
     stage, queries = play(CHECKPOINTS, DEFAULTS, beside=False)
-    assert [query.reused for query in queries] == [0, 32_768, 32_768, 32_768, 32_768, 43_340]
+    assert reuse(queries) == [row.with_checkpoints for row in CHAIN]
     kept = [event.fields["reason"] for event in stage.told("park_skip")]
     assert kept == ["kept"] * 3
 
