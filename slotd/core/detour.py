@@ -55,9 +55,9 @@ class Detour:
     """Bytes that wait behind it."""
 
     def hold(self, item: Waiting) -> bool:
-        """Let an item the client has just written wait; False: it need not, or nothing may any more.
+        """Let an item the client has just written wait; False: it does not.
 
-        One too many opens the detour.
+        It need not, or it would be one too many: then nothing waits any more.
         """
         if not self.closed or self._passes(item):
             return False
