@@ -33,11 +33,10 @@ def outcome(logged: Logged) -> tuple[Happening, ...]:
         if event == "engine_exit" and settled:
             continue
         parked = parked or event == "parked"
-        says = _SENTENCES.get(event)
-        if says is not None:
-            told.append(
-                Happening(printable(str(record.get("ts") or "")), event, says(record, logged))
-            )
+        sentence = _SENTENCES.get(event)
+        says = "" if sentence is None else sentence(record, logged)
+        if says:
+            told.append(Happening(printable(str(record.get("ts") or "")), event, says))
         if event in _SETTLES and not settled:
             settled = True
             told += _never_parked(logged, parked)
@@ -82,11 +81,39 @@ def _park(record: Record, _: Logged) -> str:
     return f"a park into slot {_said(record, 'slot')} asked for ({_said(record, 'how')})"
 
 
+def _park_skip(record: Record, _: Logged) -> str:
+    return _NOT_CARRIED_OUT.get(str(record.get("reason")), "")
+
+
 def _parked(record: Record, _: Logged) -> str:
     parked = _count(record, "tokens")
+    if record.get("how") == "emulated":
+        return _parked_by_own_request(record, parked)
     if parked == 0:
         return f"the copy failed: slot {_said(record, 'slot')} holds nothing usable"
     return f"{words.tokens(parked)} are in slot {_said(record, 'slot')}{_in_ms(record)}"
+
+
+def _parked_by_own_request(record: Record, parked: int) -> str:
+    slot = _said(record, "slot")
+    if parked == 0:
+        why = _WHY_FAILED.get(str(record.get("why")), "it came to nothing")
+        return f"slotd's own request for slot {slot} failed{_in_ms(record)}: {why}"
+    again = _count(record, "read_again")
+    read = f", {words.tokens(again)} read again" if again else ""
+    return (
+        f"slotd's own request copied {words.tokens(parked)} into slot {slot}{_in_ms(record)}{read}"
+    )
+
+
+def _park_saved(record: Record, _: Logged) -> str:
+    saved = words.tokens(_count(record, "tokens"))
+    return f"a park had kept its conversation in slot {_said(record, 'slot')}: {saved} saved"
+
+
+def _park_off(record: Record, _: Logged) -> str:
+    failed = _said(record, "failures")
+    return f"{failed} such parks have failed in a row: no more of them until the engine ends"
 
 
 def _cache_source(record: Record, _: Logged) -> str:
@@ -150,7 +177,10 @@ def _end(record: Record) -> str:
 
 _SENTENCES: Mapping[str, Callable[[Record, Logged], str]] = {
     "park": _park,
+    "park_skip": _park_skip,
     "parked": _parked,
+    "park_saved": _park_saved,
+    "park_off": _park_off,
     "cache_source": _cache_source,
     "yielded": _yielded,
     "admitted": _admitted,
@@ -159,4 +189,21 @@ _SENTENCES: Mapping[str, Callable[[Record, Logged], str]] = {
     "drift": _drift,
     "error": _error,
     "engine_exit": _engine_exit,
+}
+
+_NOT_CARRIED_OUT: Mapping[str, str] = {
+    "no_room": "not parked: the context has no room for slotd's own request",
+    "inexact": "not parked: what the main session holds is not exactly known, and a wrong guess "
+    "would cost too much reading",
+    "no_checkpoint": "not parked: the copy would come without a checkpoint and overwrite a surer "
+    "one of the same conversation",
+}
+"""Why slotd's own request was not sent though the policy would have parked, by reason."""
+
+_WHY_FAILED: Mapping[str, str] = {
+    "refused": "the engine refused it",
+    "stopped": "it would have read too much again, and was stopped",
+    "ended": "it ended before it was in the slot",
+    "copy": "the copy failed, the slot holds nothing usable",
+    "lost": "the engine lost it",
 }

@@ -8,6 +8,7 @@ from slotd.explain import words
 from slotd.explain.account import Account, Note, ranked
 from slotd.explain.placing import given_up
 from slotd.policy import park as rules
+from slotd.policy.pad_rows import goes_low
 from slotd.policy.park import Park
 from slotd.policy.place import Placement, park_rank
 from slotd.policy.table import (
@@ -179,7 +180,8 @@ def _shares_main(row: SlotRow) -> str:
 def _reclaim(table: Table, main: MainRow, free: list[SlotRow], placement: Placement) -> Account:
     rows = rules.reclaimable(table, main, free)
     if rows:
-        said = "The slot missed least, by the order place reclaims in. "
+        said = "The slot missed least, by the order place reclaims in"
+        said += ", but high in its group first. " if goes_low(table) else ". "
     else:
         said = "No slot is left that is blank, or expired and may be overwritten. "
     ratio = table.settings.park_value_ratio

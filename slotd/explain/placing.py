@@ -8,6 +8,7 @@ from slotd.explain import words
 from slotd.explain.account import Account, Note, ranked
 from slotd.policy import place as rules
 from slotd.policy.match import match, obstacle
+from slotd.policy.pad_rows import goes_low
 from slotd.policy.place import Placement
 from slotd.policy.table import (
     SlotRow,
@@ -210,8 +211,8 @@ def _reclaim(table: Table) -> Account:
         said = (
             "Among idle slots that are blank or expired and whose choice costs no protected "
             "history, taken is first what is not worth keeping (value below expired_keep_score "
-            f"{table.settings.expired_keep_score:g}), then the lowest load, the lowest value, "
-            "blank before not, the spreading order."
+            f"{table.settings.expired_keep_score:g}), then the lowest load, {_low(table)}"
+            "the lowest value, blank before not, the spreading order."
         )
     else:
         said = "No idle slot is blank or expired without costing a protected history."
@@ -226,6 +227,10 @@ def _reclaim(table: Table) -> Account:
             if row.idle and row not in rows
         ),
     )
+
+
+def _low(table: Table) -> str:
+    return "low in its group, " if goes_low(table) else ""
 
 
 def given_up(table: Table, row: SlotRow) -> str:
