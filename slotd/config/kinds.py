@@ -54,6 +54,22 @@ class Number:
 
 
 @frozen
+class TokenId:
+    """The id of a token, as the engine numbers them."""
+
+    def from_text(self, name: str, text: str) -> int | None:
+        """Read a decimal number."""
+        number = int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else text
+        return self.from_file(name, number)
+
+    def from_file(self, name: str, value: object) -> int | None:
+        """Accept a TOML integer."""
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 31:
+            raise refused(name, value, "a token's id, a whole number, without quotes")
+        return value
+
+
+@frozen
 class Choice(Generic[Word]):
     """One of a few words."""
 

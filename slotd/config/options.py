@@ -8,9 +8,15 @@ from typing import Generic
 
 from attrs import frozen
 
-from slotd.config.kinds import Choice, Flag, Kind, Number, Path, Value, ValueType
+from slotd.config.kinds import Choice, Flag, Kind, Number, Path, TokenId, Value, ValueType
 from slotd.core.events import Level
-from slotd.core.settings import OFF, PARK_SETTINGS, ParkSetting
+from slotd.core.settings import (
+    OFF,
+    PAD_ROWS_SETTINGS,
+    PARK_SETTINGS,
+    PadRowsSetting,
+    ParkSetting,
+)
 from slotd.logs.settings import FORMAT_SETTINGS, LEVELS, FormatSetting
 from slotd.policy.settings import DEFAULTS, ENVIRONMENT_NAMES
 
@@ -73,7 +79,23 @@ PARK: Option[ParkSetting] = Option(
     "SLOTD_PARK",
     Choice(PARK_SETTINGS),
     "auto",
-    "how the main session's history is parked",
+    "how the main session's history is parked; emulated: by a request of slotd's own, if need be",
+)
+PAD_ROWS: Option[PadRowsSetting] = Option(
+    "slotd",
+    "pad_rows",
+    "SLOTD_PAD_ROWS",
+    Choice(PAD_ROWS_SETTINGS),
+    "any",
+    "where windows cost idle slots below them their state; low: requests go below, parks above",
+)
+TURN_TOKEN: Option[int | None] = Option(
+    "slotd",
+    "turn_token",
+    "SLOTD_TURN_TOKEN",
+    TokenId(),
+    None,
+    "the token a turn begins with, for an engine that does not say it",
 )
 SLOT_KEY = Option(
     "slotd",
@@ -139,6 +161,22 @@ DRAIN_S = Option(
     60.0,
     "seconds of silence after which an engine that does not end what it was told to stop is killed",
 )
+LEARNED_FILE: Option[str | None] = Option(
+    "slotd",
+    "learned_file",
+    "SLOTD_LEARNED_FILE",
+    Path("the file that keeps what the adaptive policy learned"),
+    None,
+    "keeps what the policy adaptive has learned over a restart; unset: it begins anew",
+)
+RECORD_FILE: Option[str | None] = Option(
+    "record",
+    "file",
+    "SLOTD_RECORD_FILE",
+    Path("the file to record requests in"),
+    None,
+    "a record of every request, without tokens or text, for 'slotd replay'; unset: none",
+)
 LOG_FILE: Option[str | None] = Option(
     "log",
     "file",
@@ -169,6 +207,8 @@ OPTIONS: tuple[Option[Value], ...] = (
     ENGINE,
     POLICY,
     PARK,
+    PAD_ROWS,
+    TURN_TOKEN,
     SLOT_KEY,
     KEEP_CLIENT_KEYS,
     ATTACH,
@@ -177,6 +217,8 @@ OPTIONS: tuple[Option[Value], ...] = (
     KEEP_LOADED,
     BACKOFF_S,
     DRAIN_S,
+    LEARNED_FILE,
+    RECORD_FILE,
     LOG_FILE,
     LOG_FORMAT,
     LOG_LEVEL,

@@ -21,6 +21,7 @@ from slotd.core.events import Event
 from slotd.core.sidecar import Sidecar
 from slotd.daemon.control import ControlServer
 from slotd.daemon.doors import Door
+from slotd.daemon.keeper import Keeper
 from slotd.daemon.latency import Latency
 from slotd.daemon.launch import StartedEngine, exit_status
 from slotd.daemon.memory import EventMemory
@@ -48,10 +49,15 @@ def run(
     writer = log_writer(destination, configuration[LOG_FORMAT], configuration[LOG_LEVEL])
     settings = sidecar_settings(configuration, hosted=False)
     with writer:
-        running = _Run(engine, Sidecar(settings), load, writer.log, signals, time.monotonic())
+        keeper = Keeper(configuration, writer.log, time.monotonic)
+        sidecar = keeper.sidecar(settings)
+        running = _Run(engine, sidecar, load, writer.log, signals, time.monotonic())
         running.log(Event("engine_start", "info", {"pid": engine.process.pid}))
         running.log(settings_event(settings))
-        return exit_status(trio.run(running.run, control))
+        try:
+            return exit_status(trio.run(running.run, control))
+        finally:
+            keeper.close()
 
 
 @frozen(eq=False)

@@ -7,7 +7,7 @@ from slotd.record.lines import Entry
 from slotd.record.reader import read_record
 from slotd.record.recorder import RequestRecorder
 from slotd.record.sink import RecordSink
-from slotd.record.tap import Recording
+from slotd.record.tap import RecordingSidecar
 
 INFO = b"INFO batch_slots=2 slot_cache=1\nREADY 1000 stop\n"
 
@@ -15,7 +15,7 @@ INFO = b"INFO batch_slots=2 slot_cache=1\nREADY 1000 stop\n"
 def test_every_byte_passes_as_without_a_record_and_requests_are_noted() -> None:
     entries: list[Entry] = []
     plain = Sidecar(SidecarSettings())
-    tapped = Recording(Sidecar(SidecarSettings()), RequestRecorder(b"s"), entries.extend)
+    tapped = RecordingSidecar(SidecarSettings(), RequestRecorder(b"s"), entries.extend)
     steps = [
         ("engine", INFO),
         ("client", b"GEN 2 5,6,7,8\n"),
@@ -40,7 +40,7 @@ def test_a_record_that_fails_ends_and_says_so() -> None:
         def sent(self, *_: object) -> None:
             raise ValueError("no")
 
-    tapped = Recording(Sidecar(SidecarSettings()), Broken(b"s"), lambda entries: None)
+    tapped = RecordingSidecar(SidecarSettings(), Broken(b"s"), lambda entries: None)
     tapped.from_engine(INFO, 0.0)
     output = tapped.from_client(b"GEN 2 5,6,7,8\n", 1.0)
     assert output.to_engine

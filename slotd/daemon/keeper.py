@@ -1,0 +1,109 @@
+"""What a daemon keeps beyond its engines: the record, and what the adaptive policy has learned.
+
+Here: making the sidecars that use both, and the files' begin and end. Not here: what is recorded
+(`slotd.record`) and what is learned (`slotd.policy.adaptive`).
+
+Neither is worth a request: a file that cannot be had is told in one `error` event, and slotd goes
+on without it.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event as Flag
+from threading import Thread
+from typing import Final
+
+from slotd.config.configuration import Configuration
+from slotd.config.options import LEARNED_FILE, RECORD_FILE
+from slotd.core.counters import Counters
+from slotd.core.events import Event
+from slotd.core.settings import SidecarSettings
+from slotd.core.sidecar import Sidecar
+from slotd.daemon.learned import read_learned, write_learned
+from slotd.policy.adaptive.decider import AdaptiveDecider
+from slotd.policy.decide import Decider
+from slotd.policy.named import ADAPTIVE
+from slotd.record.files import RecordFiles, new_salt
+from slotd.record.recorder import RequestRecorder
+from slotd.record.sink import RecordSink
+from slotd.record.tap import RecordingSidecar
+
+KEEP_EVERY_S: Final = 300.0
+"""Seconds between two writings of what was learned."""
+
+
+class Keeper:
+    """The record and the learning of one daemon, over all its engines."""
+
+    def __init__(
+        self, configuration: Configuration, log: Callable[[Event], None], clock: Callable[[], float]
+    ) -> None:
+        """Open what the configuration names. `clock` is the sidecars', in seconds."""
+        self._log = log
+        self._clock = clock
+        self._salt = new_salt()
+        self._begin = clock()
+        self._sink = self._open_record(configuration[RECORD_FILE])
+        learned = configuration[LEARNED_FILE]
+        self._learned = None if learned is None else Path(learned)
+        self._decider: AdaptiveDecider | None = None
+        self._closing = Flag()
+        self._writer: Thread | None = None
+
+    def sidecar(
+        self,
+        settings: SidecarSettings,
+        decider: Decider | None = None,
+        counters: Counters | None = None,
+    ) -> Sidecar:
+        """Make the sidecar of one engine; `decider` is the one of the engine before it."""
+        if decider is None and settings.policy_name == ADAPTIVE:
+            decider = self._adaptive()
+        if self._sink is None:
+            return Sidecar(settings, decider, counters)
+        recorder = RequestRecorder(self._salt, self._begin)
+        return RecordingSidecar(settings, recorder, self._sink.put, decider, counters)
+
+    def close(self) -> None:
+        """Write what there is to write, and end."""
+        if self._sink is not None:
+            self._sink.close()
+        self._closing.set()
+        if self._writer is not None:
+            self._writer.join()
+            self._write_learned()
+
+    def _open_record(self, path: str | None) -> RecordSink | None:
+        if path is None:
+            return None
+        try:
+            files = RecordFiles(Path(path), None)
+        except OSError as error:
+            self._tell("record", f"{path}: the record cannot be written: {error.strerror}")
+            return None
+        return RecordSink(files, self._log)
+
+    def _adaptive(self) -> AdaptiveDecider:
+        """Return the policy with what it learned earlier, and begin to keep what it learns."""
+        if self._learned is None:
+            return AdaptiveDecider()
+        self._decider = read_learned(self._learned)
+        if self._writer is None:
+            self._writer = Thread(target=self._keep_writing, name="learned", daemon=True)
+            self._writer.start()
+        return self._decider
+
+    def _keep_writing(self) -> None:
+        while not self._closing.wait(KEEP_EVERY_S):
+            self._write_learned()
+
+    def _write_learned(self) -> None:
+        if self._learned is None or self._decider is None:
+            return
+        try:
+            write_learned(self._learned, self._decider)
+        except OSError as error:
+            self._tell("learned", f"{self._learned}: cannot be written: {error.strerror}")
+
+    def _tell(self, where: str, message: str) -> None:
+        self._log(Event("error", "error", {"where": where, "message": message}))
