@@ -1,0 +1,40 @@
+"""What the commands that look at a running slotd share: which one, and what they may lack.
+
+Not here: asking it (`slotd.eyes.ask`).
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import click
+
+from slotd.cli.sources import Refusal, load
+from slotd.config.configuration import Sources
+from slotd.daemon.doors import control_path
+
+Command = TypeVar("Command", bound=Callable[..., object])
+
+
+class Failed(click.ClickException):
+    """One line about what was asked for and could not be had."""
+
+    exit_code = 1
+
+
+def control_option(command: Command) -> Command:
+    """Give `command` the option that names a control socket, as its argument `control`."""
+    return click.option(
+        "--control",
+        metavar="SOCKET",
+        callback=_configured,
+        help="The control socket to ask; otherwise the configured one.",
+    )(command)
+
+
+def extra_missing(extra: str, missing: ImportError) -> Refusal:
+    """Return the refusal of a command whose extra is not installed."""
+    return Refusal(f"{missing.name} is not installed: pip install 'slotd[{extra}]'")
+
+
+def _configured(_ctx: click.Context, _parameter: click.Parameter, given: str | None) -> str:
+    return given or control_path(load(Sources()))
