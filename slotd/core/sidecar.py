@@ -58,7 +58,7 @@ from slotd.core.own_park import begin, emulates, heard, is_own, look_after
 from slotd.core.placing import plan_request, plan_yield
 from slotd.core.recall import Recall
 from slotd.core.rewriting import opaque_line, slot_line, to_client
-from slotd.core.settings import SidecarSettings
+from slotd.core.settings import OFF, SidecarSettings
 from slotd.core.snapshot import Snapshot, take_snapshot
 from slotd.core.state import Activity
 from slotd.policy.decide import Decider, StoryDecider
@@ -104,7 +104,8 @@ class Sidecar:
         recall = Recall() if isinstance(decider, StoryDecider) else None
         self.model = Model(recall, settings.turn_token)
         self.counters = Counters() if counters is None else counters
-        self._decider = decider
+        self.decider = decider
+        """Who decides; another engine's sidecar may go on with it."""
         self._failures = Failures()
         self._client = LineReader(frames=True)
         self._engine = LineReader(frames=False)
@@ -211,8 +212,14 @@ class Sidecar:
         return output
 
     def replace_settings(self, settings: SidecarSettings) -> None:
-        """Decide by other settings from the next line on; what is under way stays as it is."""
+        """Decide by other settings from the next line on; what is under way stays as it is.
+
+        A decider of another name begins with nothing learned.
+        """
         self.settings = settings
+        if settings.policy_name not in (OFF, self.decider.name):
+            self.decider = decider_named(settings.policy_name)
+            self.model.recall = Recall() if isinstance(self.decider, StoryDecider) else None
 
     def snapshot(self, now: float) -> Snapshot:
         """Return what is believed at this moment, for people and programs to look at."""
@@ -310,7 +317,7 @@ class Sidecar:
         model, now = self.model, self._now
         number = model.next_request()
         plan = self._guarded(
-            plan_request, no_plan, model, self.settings, self._decider, line, number, now
+            plan_request, no_plan, model, self.settings, self.decider, line, number, now
         )
         sent = self._guarded(commit, commit_own, model, self.settings, line, plan)
         park = None
@@ -335,7 +342,7 @@ class Sidecar:
 
     def _yield(self, line: BatchYield) -> bytes:
         kept = self._guarded(
-            plan_yield, no_reservation, self.model, self.settings, self._decider, line, self._now
+            plan_yield, no_reservation, self.model, self.settings, self.decider, line, self._now
         )
         if kept is not None:
             self._guarded(reserve, nothing, self.model, line, kept)

@@ -24,9 +24,9 @@ FRESH_S = 0.2
 """Seconds for which a status is given again."""
 MOST_QUESTION = 1024
 """Bytes."""
-MOST_AT_ONCE = 8
+MOST_AT_ONCE = 32
 """Connections that are answered at a time."""
-PATIENCE_S = 5.0
+PATIENCE_S = 2.0
 """Seconds for one connection in all."""
 
 

@@ -20,11 +20,11 @@ from slotd.config.configuration import Configuration
 from slotd.config.options import BACKOFF_S, DRAIN_S, LOG_FORMAT, LOG_LEVEL
 from slotd.core.counters import Counters
 from slotd.core.events import Event
-from slotd.core.sidecar import Sidecar
 from slotd.daemon.backoff import Backoff
 from slotd.daemon.control import ControlServer
 from slotd.daemon.desk import Desk
 from slotd.daemon.doors import Doors
+from slotd.daemon.keeper import Keeper
 from slotd.daemon.latency import Latency
 from slotd.daemon.launch import EngineStartError, StartedEngine, exit_status, start_engine
 from slotd.daemon.life import Life
@@ -73,7 +73,11 @@ def host(
     """Host `engine`, which has just been started, and those after it; return what to exit with."""
     writer = log_writer(destination, configuration[LOG_FORMAT], configuration[LOG_LEVEL])
     with writer:
-        return trio.run(Host(starter, load, configuration, doors, notifier, writer.log).run, engine)
+        everything = Host(starter, load, configuration, doors, notifier, writer.log)
+        try:
+            return trio.run(everything.run, engine)
+        finally:
+            everything.keeper.close()
 
 
 class Host:
@@ -97,11 +101,13 @@ class Host:
         self._memory = EventMemory()
         self._latency = Latency()
         self._counters = Counters()
+        self.keeper = Keeper(configuration, log, time.monotonic)
+        """What outlives slotd itself."""
         self._desk = Desk()
         self._backoff = Backoff(configuration[BACKOFF_S])
         self._drain_s = configuration[DRAIN_S]
         self._service = Service(notifier, self._status_line, self._wants_time)
-        self._sidecar = Sidecar(self._settings, counters=self._counters)
+        self._sidecar = self.keeper.sidecar(self._settings, counters=self._counters)
         self._life: Life | None = None
         self._giving_up: trio.CancelScope | None = None
         """Around what may wait for a client after its engine has ended."""
@@ -150,7 +156,6 @@ class Host:
     # -- lives -------------------------------------------------------------------------------------
 
     async def _lives(self, engine: StartedEngine) -> int:
-        self._log(settings_event(self._settings))
         code = await self._live(engine)
         if not self._desk.closed and self._ready_at is None:
             await self._part(exit_status(code))
@@ -176,7 +181,10 @@ class Host:
         self._starts += 1
         self._ready_at = None
         self._log(Event("engine_start", "info", {"pid": engine.process.pid}))
-        self._sidecar = Sidecar(self._settings, counters=self._counters)
+        self._log(settings_event(self._settings))
+        before = self._sidecar
+        self._sidecar = self.keeper.sidecar(self._settings, before.decider, self._counters)
+        self._sidecar.model.requests = before.model.requests
         self._life = Life(
             engine,
             self._sidecar,

@@ -72,7 +72,7 @@ def test_a_broken_policy_lets_reads_give_way_into_their_own_slot() -> None:
 def test_a_policy_that_names_a_slot_it_cannot_have_is_broken(slot: int, park: int | None) -> None:
     talk = Transcript(decider=Stubborn(0, None))
     talk.admit(0, "1,2,3")
-    talk.sidecar._decider = Stubborn(slot, park)
+    talk.sidecar.decider = Stubborn(slot, park)
     talk.play(">> BGEN 3 9 7,8")
     assert [error["where"] for error in talk.told("error")] == ["plan_request"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from slotd.daemon.signals import ASK_TO_END, PASSED_ON, Action, action
+from slotd.daemon.signals import ASK_TO_END, PASSED_ON, RELOADS, Action, action
 from tests.daemon.processes import (
     HANGS_AFTER,
     Process,
@@ -46,6 +46,13 @@ def test_what_does_not_ask_to_end_is_always_passed_on(number: int) -> None:
     assert action(number, typed=False, asked=0, engine_ended=True) is Action.NOTHING
 
 
+@pytest.mark.parametrize("number", sorted(RELOADS))
+def test_a_hang_up_is_no_business_of_the_engines(number: int) -> None:
+    for asked in (0, 1, 5):
+        assert action(number, typed=False, asked=asked, engine_ended=False) is Action.RELOAD
+    assert action(number, typed=False, asked=0, engine_ended=True) is Action.NOTHING
+
+
 @pytest.mark.parametrize("number", sorted(ASK_TO_END))
 def test_what_asks_to_end_is_passed_on_once_and_kills_then(number: int) -> None:
     assert action(number, typed=False, asked=0, engine_ended=False) is Action.PASS_ON
@@ -62,7 +69,7 @@ def counting(tmp_path: Path) -> Iterator[Process]:
         yield slotd
 
 
-@pytest.mark.parametrize("name", ["TERM", "INT", "HUP", "QUIT", "USR1", "USR2"])
+@pytest.mark.parametrize("name", ["TERM", "INT", "QUIT", "USR1", "USR2"])
 def test_a_signal_is_passed_on_and_the_relay_goes_on(tmp_path: Path, name: str) -> None:
     with counting(tmp_path) as slotd:
         slotd.send_signal(getattr(signal, f"SIG{name}"))
@@ -74,11 +81,11 @@ def test_a_signal_is_passed_on_and_the_relay_goes_on(tmp_path: Path, name: str) 
         assert slotd.wait(HANGS_AFTER) == 11
 
 
-def test_a_hang_up_is_passed_on_every_time(tmp_path: Path) -> None:
+def test_what_does_not_ask_to_end_is_passed_on_every_time(tmp_path: Path) -> None:
     with counting(tmp_path) as slotd:
         for _ in range(3):
-            slotd.send_signal(signal.SIGHUP)
-            assert hear(slotd) == b"got SIGHUP\n"
+            slotd.send_signal(signal.SIGUSR1)
+            assert hear(slotd) == b"got SIGUSR1\n"
 
 
 @pytest.mark.parametrize("names", [("TERM", "TERM"), ("TERM", "INT"), ("INT", "TERM")])
@@ -160,8 +167,8 @@ def test_a_typed_interrupt_reaches_the_engine_once(tmp_path: Path) -> None:
         os.write(keyboard, b"\x03")
         assert hear(slotd) == b"got SIGINT\n"
         # A second one by slotd would be sent before slotd looked at another signal.
-        slotd.send_signal(signal.SIGHUP)
-        assert hear(slotd) == b"got SIGHUP\n"
+        slotd.send_signal(signal.SIGUSR1)
+        assert hear(slotd) == b"got SIGUSR1\n"
         say(slotd, b"how many?\n")
         assert hear(slotd) == b"2\n"
         os.write(keyboard, b"\x03")

@@ -1,0 +1,172 @@
+"""A client killed in the middle of anything: the engine stays, and the next client is in step."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.daemon.processes import Process, say
+from tests.host.hosting import (
+    SIMULATED,
+    Host,
+    check_in_step,
+    conversation,
+    engine_pid,
+    greeting,
+    hear_until,
+    hosted,
+    prompt_text,
+    reference,
+)
+
+LONG = list(range(5000, 25000))
+"""A second of reading, in chunks."""
+KEPT = list(range(1000, 4000))
+"""A conversation that is worth more than what else is left in the slots."""
+
+Scene = Callable[[Process], None]
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[Host]:
+    with hosted(tmp_path, reference()) as host:
+        yield host
+
+
+def nothing(client: Process) -> None:
+    """It has asked for nothing."""
+
+
+def solo_read(client: Process) -> None:
+    say(client, f"GEN 9 {prompt_text(LONG)}\n".encode())
+    hear_until(client, "PP")
+
+
+def solo_reply(client: Process) -> None:
+    say(client, b"GEN 100000 1,2,3\n")
+    hear_until(client, "T ")
+
+
+def admission(client: Process) -> None:
+    say(client, f"BGEN 1 9 {prompt_text(LONG)}\n".encode())
+    hear_until(client, "PP")
+
+
+def decoding(client: Process) -> None:
+    for slot in (0, 1):
+        say(client, f"BGEN {slot} 100000 {slot + 1},2,3\n".encode())
+        hear_until(client, f"BT {slot} ")
+
+
+def decoding_beside_a_read(client: Process) -> None:
+    say(client, b"BGEN 0 100000 1,2,3\n")
+    hear_until(client, "BT 0 ")
+    admission(client)
+
+
+def reading_that_gives_way(client: Process) -> None:
+    admission(client)
+    say(client, b"BYIELD 1\n")
+
+
+def read_that_gave_way(client: Process) -> None:
+    reading_that_gives_way(client)
+    hear_until(client, "BADM 1 0")
+
+
+def several_on_their_way(client: Process) -> None:
+    admission(client)
+    say(client, b"GEN 9 1,2,3\nVRAM 100\nGEN 100000 4,5,6\n")
+
+
+def unfinished_line(client: Process) -> None:
+    say(client, b"GEN 5 1,2,3\nBGEN 0 5 1,2,")
+    hear_until(client, "DONE")
+
+
+SCENES = (
+    nothing,
+    solo_read,
+    solo_reply,
+    admission,
+    decoding,
+    decoding_beside_a_read,
+    reading_that_gives_way,
+    read_that_gave_way,
+    several_on_their_way,
+    unfinished_line,
+)
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_the_next_client_is_in_step_after_a_kill(host: Host, scene: Scene) -> None:
+    with host.client() as client:
+        greeting(client)
+        history = conversation(client, 2, KEPT)
+        before = engine_pid(host)
+        scene(client)
+        client.kill()
+    with host.client() as client:
+        check_in_step(client, history)
+        assert engine_pid(host) == before
+        assert host.status()["engine"]["starts"] == 1
+    assert host.events("error") == []
+    assert host.events("drift") == []
+
+
+def test_the_end_of_a_clients_input_is_its_going(host: Host) -> None:
+    with host.client() as client:
+        greeting(client)
+        decoding(client)
+        assert client.stdin is not None
+        client.stdin.close()
+        lines = hear_until(client, "BDONE")
+        lines += hear_until(client, "BDONE")
+        assert {line.split()[1] for line in lines if line.startswith("BDONE")} == {"0", "1"}
+        assert client.wait() == 0
+    host.told("client_gone")
+
+
+def test_a_client_that_reads_no_more_has_gone(host: Host) -> None:
+    with host.client() as client:
+        greeting(client)
+        decoding(client)
+        assert client.stdout is not None
+        client.stdout.close()
+        assert client.wait() == 128 + 13
+    with host.client() as client:
+        greeting(client)
+
+
+def test_many_clients_in_a_row_each_find_the_conversation(host: Host) -> None:
+    history: list[int] = KEPT
+    for turn in range(4):
+        with host.client() as client:
+            greeting(client)
+            history = conversation(client, turn % 3, [*history, 50 + turn])
+            decoding(client)
+            client.kill()
+    with host.client() as client:
+        check_in_step(client, history)
+
+
+@pytest.mark.parametrize("left", [b"GENG1 40\nroot ::= ", b"GENG1 4\nroot\n"])
+def test_a_frame_left_behind_is_nobodys(tmp_path: Path, left: bytes) -> None:
+    engine = [*SIMULATED, "--batch", "3", "--frames", "--speeds", "instant"]
+    with hosted(tmp_path, engine) as host:
+        with host.client() as client:
+            greeting(client)
+            history = conversation(client, 1, KEPT)
+            say(client, left)
+            say_something_seen(client, host)
+            client.kill()
+        with host.client() as client:
+            check_in_step(client, history)
+        assert host.events("error") == []
+
+
+def say_something_seen(client: Process, host: Host) -> None:
+    """See to it that what was written before has arrived: all of it comes with the client's end."""
+    assert client.stdin is not None
+    client.stdin.close()
+    host.told("client_gone")
