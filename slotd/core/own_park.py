@@ -36,7 +36,6 @@ from slotd.core.flight import Phase, Request
 from slotd.core.model import Model
 from slotd.core.settings import SidecarSettings
 from slotd.core.state import Activity
-from slotd.policy.json_fields import JsonValue
 from slotd.policy.park import Park
 from slotd.policy.table import Table
 
@@ -205,7 +204,7 @@ def heard(model: Model, park: OwnPark, line: EngineLine, now: float) -> bytes:
             return b"STOP\n"
         case Admitted(goes_on=True):
             park.stage = Stage.COPIED
-            _tell(model, park, now)
+            _tell_copied(model, park, now)
             return b"BSTOP %d\n" % park.slot
         case Admitted() | EngineError():
             if isinstance(line, EngineError):
@@ -241,24 +240,42 @@ def _end(park: OwnPark) -> str:
 def _fail(model: Model, park: OwnPark, now: float, why: str) -> None:
     park.stage = Stage.OVER
     model.failed_parks += 1
-    _tell(model, park, now, why)
-    if model.failed_parks >= FAILURES:
-        model.tell("park_off", "warning", failures=model.failed_parks)
-
-
-def _tell(model: Model, park: OwnPark, now: float, why: str | None = None) -> None:
-    """Tell what came of a park: the tokens copied and those read again, and its ms so far."""
-    request = park.request
-    prompt = 0 if request.prompt is None else len(request.prompt)
-    fields: dict[str, JsonValue] = {} if why is None else {"why": why}
     model.tell(
         "parked",
-        "info" if why is None else "warning",
+        "warning",
+        request=park.request.number,
+        slot=park.slot,
+        tokens=0,
+        ms=_ms(park, now),
+        how="emulated",
+        read_again=_read_again(park.request),
+        why=why,
+    )
+    if model.failed_parks >= FAILURES:
+        model.tell("park_off", "warning", request=park.request.number, failures=model.failed_parks)
+
+
+def _tell_copied(model: Model, park: OwnPark, now: float) -> None:
+    request = park.request
+    model.tell(
+        "parked",
+        "info",
         request=request.number,
         slot=park.slot,
-        tokens=prompt if why is None else 0,
-        ms=round((now - request.sent) * 1000, 1),
+        tokens=0 if request.prompt is None else len(request.prompt),
+        ms=_ms(park, now),
         how="emulated",
-        read_again=0 if request.said is None else max(0, prompt - 1 - request.said),
-        **fields,
+        read_again=_read_again(request),
     )
+
+
+def _ms(park: OwnPark, now: float) -> float:
+    """Return the milliseconds since its request was sent."""
+    return round((now - park.request.sent) * 1000, 1)
+
+
+def _read_again(request: Request) -> int:
+    """Return the tokens the main session held and the engine read again all the same."""
+    if request.prompt is None or request.said is None:
+        return 0
+    return max(0, len(request.prompt) - 1 - request.said)

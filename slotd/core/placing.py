@@ -85,7 +85,7 @@ def plan_request(
     parking = _parking(number, table, decision)
     why = _hindrance(model, table, decision)
     if why is not None:
-        parking = _park_skipped(number, table, why)
+        parking = (_park_told(number, table, None, why),)
         table = evolve(table, engine=evolve(table.engine, slot_park=False))
         decision = evolve(decision, park=None)
     told = (_placed(number, line.verb, table, decision), *parking)
@@ -245,27 +245,22 @@ def _hindrance(model: Model, table: Table, decision: Decision) -> Hindrance | No
 
 
 def _parking(number: int, table: Table, decision: Decision) -> tuple[Event, ...]:
+    """Tell where the main session is parked, or why it is not; nothing where nothing is lost."""
     chosen = decision.park
-    if chosen is None:
-        return ()
-    if chosen.slot is None:
-        return _park_skipped(number, table, chosen.reason)
-    how = "emulated" if table.engine.park_admits else "native"
-    fields = _about_main(number, table, chosen.reason)
-    return (Event("park", "info", {**fields, "slot": chosen.slot, "how": how}),)
+    return () if chosen is None else (_park_told(number, table, chosen.slot, chosen.reason),)
 
 
-def _park_skipped(number: int, table: Table, reason: str) -> tuple[Event, ...]:
-    return (Event("park_skip", "info", _about_main(number, table, reason)),)
-
-
-def _about_main(number: int, table: Table, reason: str) -> dict[str, JsonValue]:
+def _park_told(number: int, table: Table, slot: int | None, reason: str) -> Event:
     main = table.main
     assert main is not None, "a decision about a park is one about the main session"
-    return {
+    fields: dict[str, JsonValue] = {
         "request": number,
         "reason": reason,
         "main_tokens": main.tokens,
         "main_age": main.age,
         "main_value": round(main_value(table, main), 6),
     }
+    if slot is None:
+        return Event("park_skip", "info", fields)
+    how = "emulated" if table.engine.park_admits else "native"
+    return Event("park", "info", {**fields, "slot": slot, "how": how})

@@ -149,7 +149,7 @@ def test_after_two_failures_in_a_row_the_engine_is_left_alone() -> None:
     fail(talk, REFUSED)
     assert talk.told("park_off") == []
     fail(again(talk), ENDED)
-    assert talk.told("park_off") == [{"failures": FAILURES}]
+    assert talk.told("park_off") == [{"request": 4, "failures": FAILURES}]
     again(talk).act(">> GEN 5 1,2,3\n=")
     again(talk).act(">> GEN 5 1,2,3\n=")
     assert len(talk.told("park_off")) == 1
