@@ -13,7 +13,15 @@ from attrs import asdict, evolve
 
 from slotd.config.configuration import Configuration
 from slotd.config.errors import ConfigurationError
-from slotd.config.options import KEEP_CLIENT_KEYS, KEEP_LOADED, PARK, POLICY, SLOT_KEY
+from slotd.config.options import (
+    KEEP_CLIENT_KEYS,
+    KEEP_LOADED,
+    PAD_ROWS,
+    PARK,
+    POLICY,
+    SLOT_KEY,
+    TURN_TOKEN,
+)
 from slotd.core.events import Event
 from slotd.core.settings import SidecarSettings
 
@@ -34,6 +42,8 @@ def sidecar_settings(configuration: Configuration, *, hosted: bool) -> SidecarSe
         policy=configuration.policy_settings(),
         policy_name=configuration[POLICY],
         park=configuration[PARK],
+        pad_rows=configuration[PAD_ROWS],
+        turn_token=configuration[TURN_TOKEN],
         slot_key=configuration[SLOT_KEY],
         keep_client_keys=configuration[KEEP_CLIENT_KEYS],
     )
@@ -49,6 +59,8 @@ def settings_event(settings: SidecarSettings) -> Event:
         {
             "policy": settings.policy_name,
             "park": settings.park,
+            "pad_rows": settings.pad_rows,
+            "turn_token": settings.turn_token,
             "slot_key": settings.slot_key,
             "keep_client_keys": settings.keep_client_keys,
             **numbers,
