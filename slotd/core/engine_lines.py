@@ -30,7 +30,7 @@ from protocol import (
     Yielded,
 )
 from slotd.core import request_lines, slot_lines
-from slotd.core.flight import Question
+from slotd.core.flight import Beyond, Question
 from slotd.core.model import Model
 
 _LOSES_MAIN = frozenset({"RESTORED", "SESSION", "RELEASED", "FATAL"})
@@ -81,6 +81,8 @@ def answer(model: Model, line: Answer, now: float) -> None:
         model.main.forget()
     if isinstance(model.flight.head, Question):
         model.flight.pop(now)
+    else:
+        model.flight.end_untracked(Beyond.QUESTION)
 
 
 def opaque(model: Model, line: EngineOpaque, now: float) -> None:
@@ -88,6 +90,8 @@ def opaque(model: Model, line: EngineOpaque, now: float) -> None:
     head = model.flight.head
     if isinstance(head, Question) and head.any_answer:
         model.flight.pop(now)
+    else:
+        model.flight.end_untracked(Beyond.QUESTION)
 
 
 TRANSITIONS: dict[type[EngineLine], Callable[[Model, Any, float], None]] = {

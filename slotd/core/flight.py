@@ -117,14 +117,21 @@ class Question:
 Entry = Request | Question
 
 
+class Beyond(Enum):
+    """What is remembered of an entry past the bound: how its end looks."""
+
+    SOLO = "solo"
+    ADMISSION = "admission"
+    QUESTION = "question"
+
+
 class Flight:
-    """The queue. Requests past the bound are only counted, until every one of them has ended."""
+    """The queue. Of entries past the bound only the kind is kept, until every one has ended."""
 
     def __init__(self) -> None:
         """Begin with nothing on its way."""
         self._entries: deque[Entry] = deque()
-        self.untracked = 0
-        """Requests that were sent while the queue was full and have not ended."""
+        self._beyond: deque[Beyond] = deque()
 
     def __len__(self) -> int:
         """Return the number of tracked entries."""
@@ -137,7 +144,12 @@ class Flight:
     @property
     def full(self) -> bool:
         """A request sent now would not be tracked: its lines could not be told from others'."""
-        return len(self._entries) >= BOUND or self.untracked > 0
+        return len(self._entries) >= BOUND or len(self._beyond) > 0
+
+    @property
+    def untracked(self) -> int:
+        """Requests and other lines that were sent while the queue was full and have not ended."""
+        return len(self._beyond)
 
     @property
     def head(self) -> Entry | None:
@@ -159,7 +171,7 @@ class Flight:
     def add(self, entry: Entry) -> bool:
         """Queue an entry; tell whether it is tracked."""
         if self.full:
-            self.untracked += isinstance(entry, Request)
+            self._beyond.append(_kind(entry))
             return False
         self._entries.append(entry)
         return True
@@ -187,7 +199,20 @@ class Flight:
         """Take an entry out that never left for the engine, if it is in."""
         self._entries = deque(each for each in self._entries if each is not entry)
 
-    def end_untracked(self) -> None:
-        """Count one untracked request as ended: the tracked ones before it all have."""
-        if self.untracked and not self._entries:
-            self.untracked -= 1
+    def end_untracked(self, *ends: Beyond) -> None:
+        """Take the next untracked entry for ended, if it is one that ends so.
+
+        The tracked ones before it all have; questions before a request are over as well.
+        """
+        if self._entries:
+            return
+        while self._beyond and self._beyond[0] not in ends and self._beyond[0] is Beyond.QUESTION:
+            self._beyond.popleft()
+        if self._beyond and self._beyond[0] in ends:
+            self._beyond.popleft()
+
+
+def _kind(entry: Entry) -> Beyond:
+    if isinstance(entry, Question):
+        return Beyond.QUESTION
+    return Beyond.ADMISSION if entry.batch else Beyond.SOLO

@@ -23,7 +23,7 @@ from protocol import (
 )
 from slotd.core.belief import check_reuse, check_source
 from slotd.core.boundary import inherited, left_behind
-from slotd.core.flight import Phase, Request
+from slotd.core.flight import Beyond, Phase, Request
 from slotd.core.history import History
 from slotd.core.model import Model
 from slotd.core.returned import tell_saving
@@ -186,7 +186,7 @@ def done(model: Model, line: Done, now: float) -> None:
     request = _current(model, now)
     if request is None:
         model.main.forget()
-        model.flight.end_untracked()
+        model.flight.end_untracked(Beyond.SOLO)
         return
     if not request.batch:
         model.flight.pop(now)
@@ -221,6 +221,8 @@ def admitted(model: Model, line: Admitted, now: float) -> None:
     request = _current(model, now)
     slot = model.slot(line.slot)
     if request is None or request.phase is not Phase.ADMITTING or request.slot != line.slot:
+        if request is None:
+            model.flight.end_untracked(Beyond.ADMISSION)
         if slot is not None and slot.owner is None:
             _admitted_unknown(model, slot, line.goes_on)
         elif request is not None and request.slot == line.slot:
@@ -267,7 +269,7 @@ def error(model: Model, line: EngineError, now: float) -> None:
     entry = model.flight.pop(now)
     if entry is None:
         model.main.forget()
-        model.flight.end_untracked()
+        model.flight.end_untracked(*Beyond)
         return
     if not isinstance(entry, Request):
         return

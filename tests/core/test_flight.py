@@ -133,10 +133,9 @@ def test_beyond_the_bound_requests_pass_and_what_they_touch_is_unknown() -> None
     assert talk.main_holds() == "7,8"
     talk.play("<< RESUME 3\n<< T 5\n<< DONE 1 9 1.0 1.0 length")
     assert talk.main_holds() == ""
+    talk.play("<< BADM 0 1\n BADM 2 1")
     assert talk.model.flight.untracked == 0
-    talk.play(
-        "<< BADM 0 1\n BADM 2 1\n<< BT 0 6\n BT 2 6\n<< BDONE 0 2 stop 1.0\n BDONE 2 2 stop 1.0"
-    )
+    talk.play("<< BT 0 6\n BT 2 6\n<< BDONE 0 2 stop 1.0\n BDONE 2 2 stop 1.0")
     assert talk.holds(0) == ""
     assert talk.holds(1) == "4,5,6"
     talk.solo("7,8")

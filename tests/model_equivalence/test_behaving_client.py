@@ -1,0 +1,18 @@
+"""A client that behaves: the model knows all that can be known, and nothing drifts."""
+
+from hypothesis.stateful import run_state_machine_as_test
+
+from tests.model_equivalence.at_random import RandomPlay
+from tests.model_equivalence.behaving import BehavingClient
+from tests.model_equivalence.budget import of_seed, rounds, seeds
+
+
+def test_model_and_client_after_any_acts() -> None:
+    for settings in rounds(examples=70, steps=40):
+        run_state_machine_as_test(BehavingClient, settings=settings)
+
+
+def test_model_and_client_after_many_random_acts() -> None:
+    for seed in seeds(60):
+        with of_seed(seed):
+            RandomPlay(seed).run(60)
