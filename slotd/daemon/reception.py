@@ -89,7 +89,10 @@ async def _first_line(connection: socket.socket, pipes: list[int]) -> bytes:
         while not line.endswith(b"\n") and len(line) < len(HELLO):
             await trio.lowlevel.wait_readable(connection)
             data, ancillary, _, _ = connection.recvmsg(
-                len(HELLO) - len(line), socket.CMSG_SPACE(16), socket.MSG_DONTWAIT
+                len(HELLO) - len(line),
+                socket.CMSG_SPACE(16),
+                # No engine started later inherits them.
+                socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC,
             )
             for found in _descriptors(ancillary):
                 if stat.S_ISFIFO(os.fstat(found).st_mode):

@@ -31,6 +31,9 @@ SIMULATED = (sys.executable, "-m", "slotd.sim", "--serve")
 
 Tokens = Sequence[int]
 
+KEPT = list(range(1000, 4000))
+"""A conversation that is worth more than what else is left in the slots."""
+
 
 def wait_until(condition: Any) -> Any:
     """Return what `condition` returns once that is something."""

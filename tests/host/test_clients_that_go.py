@@ -7,6 +7,7 @@ import pytest
 
 from tests.daemon.processes import Process, say
 from tests.host.hosting import (
+    KEPT,
     SIMULATED,
     Host,
     check_in_step,
@@ -21,8 +22,6 @@ from tests.host.hosting import (
 
 LONG = list(range(5000, 25000))
 """A second of reading, in chunks."""
-KEPT = list(range(1000, 4000))
-"""A conversation that is worth more than what else is left in the slots."""
 
 Scene = Callable[[Process], None]
 
