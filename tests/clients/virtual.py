@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 import trio
 from trio.abc import ReceiveStream, SendStream
-from trio.testing import memory_stream_pair
+from trio.testing import memory_stream_pair, wait_all_tasks_blocked
 
 from slotd.core.events import Event
 from slotd.core.sidecar import Sidecar
@@ -45,6 +45,9 @@ async def run_engine(engine: SimEngine, stdin: ReceiveStream, stdout: SendStream
         nursery.start_soon(listen)
         await stdout.send_all(engine.start())
         while not engine.ended:
+            # Everybody acts on what it printed before it goes on: then the order in which trio runs
+            # its tasks, which is drawn anew in every run, makes no difference.
+            await wait_all_tasks_blocked()
             arrived = trio.Event()
             step = engine.step()
             if step is not None:
