@@ -2,8 +2,7 @@
 
 Published in the policy's document, "GPU run": STRATA_SLOT_PARK_MIN_VALUE=0.1 and the checkpoints
 on; alone and with a client decoding beside them, every agent turn reused its 27,341 tokens and
-every classifier query from the third on reused 43,340. Alone this takes a park of every query, see
-`test_classifier_chain`.
+every classifier query from the third on reused 43,340.
 """
 
 import pytest
@@ -17,19 +16,12 @@ from tests.scenarios.stage import CHECKPOINTS, Ask, Person, Stage, decoding
 AGENT_REUSES = [AGENT] * 6
 CLASSIFIER_REUSES = [0, 32_768, 43_340, 43_340, 43_340, 43_340]
 
-ALONE = PolicySettings(park_min_value=0.1, park_kept_share=1)
-BESIDE = PolicySettings(park_min_value=0.1)
+DEPLOYED = PolicySettings(park_min_value=0.1)
 
 
-@pytest.mark.parametrize(
-    ("settings", "beside"),
-    [(ALONE, False), (BESIDE, True)],
-    ids=["alone", "beside a client"],
-)
-def test_agent_reuses_27341_and_classifier_43340_from_the_third_query_on(
-    settings: PolicySettings, beside: bool
-) -> None:
-    stage = Stage(CHECKPOINTS, settings)
+@pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside a client"])
+def test_agent_reuses_27341_and_classifier_43340_from_the_third_query_on(beside: bool) -> None:
+    stage = Stage(CHECKPOINTS, DEPLOYED)
     scene = Scene(seed=27)
     agent, queries = list[int](), list[int]()
 

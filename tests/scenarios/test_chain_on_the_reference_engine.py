@@ -1,7 +1,7 @@
 """The classifier chain on the reference engine, a real process behind `slotd run`.
 
 The six rows of the checkpoints' document as the engine's own ledger has them; see
-`test_classifier_chain` for what they mean and for the share that is kept.
+`test_classifier_chain` for what they mean.
 """
 
 from pathlib import Path

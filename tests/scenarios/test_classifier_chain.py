@@ -13,24 +13,20 @@ slot has none (`park.lacks_branch`); those after it resume from that checkpoint 
 import pytest
 from attrs import evolve
 
-from slotd.policy.settings import PolicySettings
 from slotd.sim.options import SimOptions
 from slotd.sim.timing import Timing
 from tests.scenarios.chain import CHAIN, SHORT_ANSWER, Scene
 from tests.scenarios.conversations import Conversation
 from tests.scenarios.stage import CHECKPOINTS, SIX_SLOTS, Answer, Ask, Person, Stage, decoding
 
-KEPT_WHOLE = PolicySettings(park_kept_share=1)
-DEFAULTS = PolicySettings()
-
 BESIDE_WITHOUT_S, BESIDE_WITH_S = (14.5, 14.8), (0.97, 1.83)
 SPEED = 0.1
 """The timing is fitted to three published reads, not to this table: so near it comes."""
 
 
-def play(options: SimOptions, settings: PolicySettings, beside: bool) -> tuple[Stage, list[Answer]]:
+def play(options: SimOptions, beside: bool) -> tuple[Stage, list[Answer]]:
     """Play the chain with the agent's turns in between; return the queries' answers."""
-    stage = Stage(evolve(options, timing=Timing.by_depth()), settings)
+    stage = Stage(evolve(options, timing=Timing.by_depth()))
     scene = Scene(seed=2843)
     queries = list[Answer]()
 
@@ -57,44 +53,37 @@ def within(seconds: float, least: float, most: float) -> bool:
     return least * (1 - SPEED) < seconds < most * (1 + SPEED)
 
 
-@pytest.mark.parametrize("settings", [DEFAULTS, KEPT_WHOLE], ids=["default", "kept share 1"])
-def test_alone_without_checkpoints_every_query_is_read_again(settings: PolicySettings) -> None:
-    _, queries = play(SIX_SLOTS, settings, beside=False)
+def test_alone_without_checkpoints_every_query_is_read_again() -> None:
+    _, queries = play(SIX_SLOTS, beside=False)
     assert reuse(queries) == [row.without for row in CHAIN]
     published = [pytest.approx(row.without_ms / 1000, rel=SPEED) for row in CHAIN]
     assert [query.wait for query in queries] == published
 
 
 def test_alone_with_checkpoints_43340_are_reused_from_the_third_query_on() -> None:
-    stage, queries = play(CHECKPOINTS, KEPT_WHOLE, beside=False)
+    stage, queries = play(CHECKPOINTS, beside=False)
     assert reuse(queries) == [row.with_checkpoints for row in CHAIN]
     published = [pytest.approx(row.with_ms / 1000, rel=SPEED) for row in CHAIN]
     assert [query.wait for query in queries] == published
-    # Each version is replaced by the next one, and the agent's by its own: two slots in all.
+    # The second query replaces the first one, for its checkpoint; those after it resume from that.
     assert {event.fields["slot"] for event in stage.told("parked")} == {0, 2}
     reasons = [event.fields["reason"] for event in stage.told("park")]
-    assert reasons == ["reclaim"] * 2 + ["older", "sibling"] * 4 + ["older"]
+    assert reasons == ["reclaim"] * 2 + ["older", "sibling"] + ["older"] * 4
+    assert [event.fields["reason"] for event in stage.told("park_skip")] == ["kept"] * 3
 
 
 def test_beside_a_client_without_checkpoints_every_query_is_read_again() -> None:
-    _, queries = play(SIX_SLOTS, DEFAULTS, beside=True)
+    _, queries = play(SIX_SLOTS, beside=True)
     assert reuse(queries) == [row.without for row in CHAIN]
     assert all(within(query.wait, *BESIDE_WITHOUT_S) for query in queries)
 
 
 def test_beside_a_client_with_checkpoints_43340_are_reused_from_the_third_query_on() -> None:
-    stage, queries = play(CHECKPOINTS, DEFAULTS, beside=True)
+    stage, queries = play(CHECKPOINTS, beside=True)
     assert reuse(queries) == [row.with_checkpoints for row in CHAIN]
     assert all(within(query.wait, *BESIDE_WITH_S) for query in queries[2:])
     lengths = {row.tokens for row in CHAIN}
     assert len({row.slot for row in stage.ledger if row.prompt in lengths}) == 1
-
-
-def test_alone_by_default_only_the_query_with_the_checkpoint_is_parked_again() -> None:
-    stage, queries = play(CHECKPOINTS, DEFAULTS, beside=False)
-    assert reuse(queries) == [row.with_checkpoints for row in CHAIN]
-    kept = [event.fields["reason"] for event in stage.told("park_skip")]
-    assert kept == ["kept"] * 3
 
 
 def test_solo_engine_reuses_43340_of_the_third_query_instead_of_32768() -> None:
