@@ -113,9 +113,8 @@ def passed_sockets(environment: MutableMapping[str, str]) -> list[Passed]:
     names = environment.get("LISTEN_FDNAMES", "").split(":")
     for variable in PASSED_VARIABLES:
         environment.pop(variable, None)
-    return [
-        _passed(_FIRST_PASSED + n, names[n] if n < len(names) else "unknown") for n in range(count)
-    ]
+    names += [""] * (count - len(names))
+    return [_passed(_FIRST_PASSED + n, names[n] or "unknown") for n in range(count)]
 
 
 def open_door(path: str, setting: str) -> Door:

@@ -209,6 +209,7 @@ def host_engine(
         return host(engine, starter, load, configuration, destination, doors, notifier)
     finally:
         doors.close()
+        notifier.close()
 
 
 def _control_door(configuration: Configuration) -> "Door | None":

@@ -56,6 +56,12 @@ class Notifier:
         """Say that starting or stopping may take so many seconds more from now on."""
         self._send(f"EXTEND_TIMEOUT_USEC={int(seconds * 1e6)}")
 
+    def close(self) -> None:
+        """Tell nothing any more."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
     def _send(self, *lines: str) -> None:
         if self._socket is not None:
             # Full, gone, refused: the manager's loss, and no reason to hold up a token.

@@ -120,7 +120,7 @@ def let_go(gate: Path) -> None:
 
 def hear_until(client: Process, *starts: str) -> list[str]:
     """Read lines up to one that starts in one of these ways; the end of the stream fails."""
-    lines = []
+    lines: list[str] = []
     while True:
         line = hear(client).decode()
         assert line, f"the stream ended after {lines[-5:]}"

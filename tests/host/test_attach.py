@@ -279,13 +279,13 @@ def test_a_signal_ends_the_client_as_it_would_have_the_engine(tmp_path: Path, nu
 
 
 def test_a_host_that_is_killed_is_told_from_an_engine_that_ended(tmp_path: Path) -> None:
-    with hosted(tmp_path, python_engine(tmp_path, OBEDIENT)) as host:
-        with host.client(stderr=subprocess.PIPE) as client:
-            greeting(client)
-            host.process.kill()
-            _, err = client.communicate(timeout=HANGS_AFTER)
-            assert client.returncode == 75
-            assert err.decode().endswith("slotd has gone without a word: see why its host ended\n")
+    engine = python_engine(tmp_path, OBEDIENT)
+    with hosted(tmp_path, engine) as host, host.client(stderr=subprocess.PIPE) as client:
+        greeting(client)
+        host.process.kill()
+        _, err = client.communicate(timeout=HANGS_AFTER)
+        assert client.returncode == 75
+        assert err.decode().endswith("slotd has gone without a word: see why its host ended\n")
 
 
 def test_a_large_prompt_and_many_lines_pass(tmp_path: Path) -> None:
@@ -293,8 +293,7 @@ def test_a_large_prompt_and_many_lines_pass(tmp_path: Path) -> None:
         greeting(client)
         prompt = [1 + n % 9999 for n in range(200_000)]
         assert tuple(run_in_slot(client, 0, prompt, 2000)[1]) == expected_tokens(prompt, 2000)
-        hear_nothing_more = b"QUIT\n"
-        say(client, hear_nothing_more)
+        say(client, b"QUIT\n")
         assert client.wait(HANGS_AFTER) == 0
 
 

@@ -1,0 +1,179 @@
+"""The small rules of host mode, without processes."""
+
+import math
+import socket
+from collections.abc import AsyncIterator
+
+import pytest
+import trio
+from trio.testing import MockClock, memory_stream_pair
+
+from slotd.core.events import Event
+from slotd.daemon.backoff import LONGEST_S, Backoff
+from slotd.daemon.client import Client, Stoppable
+from slotd.daemon.desk import GRACE_S, Desk
+from slotd.daemon.latency import BOUNDS_S, Latency
+from slotd.daemon.memory import MOST, EventMemory
+
+
+def test_backoff_doubles_up_to_its_longest() -> None:
+    backoff = Backoff(1)
+    delays = []
+    assert backoff.delay_s == 0
+    for _ in range(9):
+        backoff.died(served_s=0)
+        delays.append(backoff.delay_s)
+    assert delays == [1, 2, 4, 8, 16, 32, 60, 60, 60]
+
+
+def test_backoff_begins_anew_after_an_engine_that_served() -> None:
+    backoff = Backoff(1)
+    for _ in range(5):
+        backoff.died(served_s=LONGEST_S - 1)
+    backoff.died(served_s=LONGEST_S)
+    assert backoff.delay_s == 1
+    backoff.died(served_s=0)
+    assert backoff.delay_s == 2
+    backoff.ended()
+    assert backoff.delay_s == 0
+
+
+def test_backoff_can_be_off_and_never_overflows() -> None:
+    backoff = Backoff(0)
+    for _ in range(5000):
+        backoff.died(served_s=0)
+    assert backoff.delay_s == 0
+
+
+def test_latency_counts_into_cumulative_buckets() -> None:
+    latency = Latency()
+    for seconds in (0.00005, 0.0001, 0.0003, 7.0):
+        latency.add(seconds)
+    buckets = latency.buckets()
+    assert list(map(float, buckets)) == [*BOUNDS_S, math.inf]
+    assert (buckets["0.0001"], buckets["0.00025"], buckets["0.0005"]) == (2, 2, 3)
+    assert (buckets["5.0"], buckets["+Inf"], latency.count) == (3, 4, 4)
+    assert latency.sum_s == pytest.approx(7.00045)
+
+
+def test_memory_keeps_the_last_events_without_tables_or_debug() -> None:
+    memory = EventMemory(unix_time=lambda: 0.0)
+    memory.add(Event("cache_source", "debug", {}))
+    for number in range(MOST + 5):
+        memory.add(Event("place", "info", {"request": number, "table": {"slots": []}}))
+    records = memory.records()
+    assert len(records) == MOST
+    assert records[-1] == {
+        "ts": "1970-01-01T00:00:00.000Z",
+        "level": "info",
+        "event": "place",
+        "request": MOST + 4,
+    }
+
+
+async def test_a_stopped_stream_ends_and_loses_nothing_that_was_read() -> None:
+    near, far = memory_stream_pair()
+    stream = Stoppable(near)
+    await far.send_all(b"read")
+    assert await stream.receive_some() == b"read"
+    async with trio.open_nursery() as nursery:
+
+        async def end() -> None:
+            assert await stream.receive_some() == b""
+
+        nursery.start_soon(end)
+        await trio.testing.wait_all_tasks_blocked()
+        stream.stop()
+    await far.send_all(b"more")
+    assert await stream.receive_some() == b""
+
+
+class People:
+    """Clients on socket pairs; the other ends are held here."""
+
+    def __init__(self) -> None:
+        self.ends: dict[int, socket.socket] = {}
+        self._clients: list[Client] = []
+
+    def client(self, pid: int) -> Client:
+        here, self.ends[pid] = socket.socketpair()
+        self._clients.append(Client(here, None, pid))
+        return self._clients[-1]
+
+    async def leave(self) -> None:
+        for end in self.ends.values():
+            end.close()
+        for client in self._clients:
+            await client.cut()
+
+
+@pytest.fixture
+async def people() -> AsyncIterator[People]:
+    people = People()
+    yield people
+    await people.leave()
+
+
+async def test_one_is_served_and_one_waits_while_that_one_leaves(
+    people: People, autojump_clock: MockClock
+) -> None:
+    desk = Desk()
+    first, second, third = map(people.client, (1, 2, 3))
+    assert await desk.take_in(first) is None
+    assert await desk.next() is first
+    before = trio.current_time()
+    refusal = await desk.take_in(second)
+    assert refusal == "another client (process 1) is attached: end it first"
+    assert trio.current_time() - before >= GRACE_S
+    people.ends[1].shutdown(socket.SHUT_WR)
+    assert await desk.take_in(second) is None
+    refusal = await desk.take_in(third)
+    assert refusal == "another client (process 2) waits to be served: end it first"
+    assert await desk.next() is second
+
+
+async def test_one_that_waited_and_went_is_not_served(
+    people: People, autojump_clock: MockClock
+) -> None:
+    desk = Desk()
+    first, second = people.client(1), people.client(2)
+    assert await desk.take_in(first) is None
+    people.ends[1].close()
+    assert await desk.take_in(second) is None
+    assert await desk.next() is second
+
+
+async def test_a_client_that_is_about_to_leave_is_given_a_moment(
+    people: People, autojump_clock: MockClock
+) -> None:
+    desk = Desk()
+    first, second = people.client(1), people.client(2)
+    assert await desk.take_in(first) is None
+    assert await desk.next() is first
+    async with trio.open_nursery() as nursery:
+
+        async def come() -> None:
+            assert await desk.take_in(second) is None
+
+        nursery.start_soon(come)
+        await trio.sleep(GRACE_S / 2)
+        people.ends[1].close()
+    assert await desk.next() is second
+
+
+async def test_a_closed_desk_serves_and_takes_in_nobody(
+    people: People, autojump_clock: MockClock
+) -> None:
+    desk = Desk()
+    async with trio.open_nursery() as nursery:
+
+        async def nobody_comes() -> None:
+            assert await desk.next() is None
+
+        nursery.start_soon(nobody_comes)
+        nursery.start_soon(desk.sleep, 1e9)
+        await trio.testing.wait_all_tasks_blocked()
+        desk.close()
+    assert trio.current_time() < 1e6
+    refusal = await desk.take_in(people.client(1))
+    assert refusal == "slotd is stopping: attach again when it is back"
