@@ -1,4 +1,4 @@
-"""Parks by slotd's own requests in virtual time: every token exact, and nothing wrongly believed."""
+"""Parks by slotd's own requests in virtual time: exact tokens, and nothing wrongly believed."""
 
 import pytest
 from attrs import evolve
