@@ -205,7 +205,10 @@ through the real core against the simulated engine in virtual time, at the publi
   second day** has learned on other traffic of the same kind before (other conversations of the
   trace at the same load; another generated day), through what is kept over a restart.
 - **clairvoyant** is greedy: it gives up what saves least a second until its next use. The **bound**
-  is exact for its times, lets running requests take no room, and cannot be reached.
+  is the exact optimum, for its times, of reuse within a conversation by whole histories and the one
+  checkpoint a slot keeps; running requests take no room in it. It does not count the main session's
+  other checkpoints nor what conversations share with each other: where those matter, as on the
+  agent day, policies come out above it, and it bounds nothing.
 - *replaced*, *never parked*, *rewritten*: tokens read again that an earlier history held, by what
   became of it (`slotd/replay/outcome.py`).
 - Confidence intervals are over the thinnings or days (paired, Student's t).
