@@ -6,11 +6,11 @@ Every pair of a history and the next request that can resume from it is an inter
 of the one request to the begin of the other - with the tokens it saves. A state (a slot, or the
 main session) holds one history at a time, so at any moment as many intervals can be chosen as there
 are states. The choice that saves most is a minimum cost flow along time and is found exactly, by
-one longest path for each state. It bounds reuse within a conversation by whole histories and
-the one checkpoint a slot keeps, for these times: running requests take no room. The main session
-keeps more checkpoints than one, and conversations share beginnings: neither is counted, so where
-that matters a policy can come out above it. (Of one conversation's histories only the best is looked at: an older one saves less
-and would have to be held longer.)
+one longest path for each state. It bounds reuse within a conversation by whole histories and the
+one checkpoint a slot keeps, for these times: running requests take no room. The main session keeps
+more checkpoints than one, and conversations share beginnings: neither is counted, so where that
+matters a policy can come out above it. (Of one conversation's histories only the best is looked at:
+an older one saves less and would have to be held longer.)
 """
 
 from __future__ import annotations
