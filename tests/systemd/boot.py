@@ -14,7 +14,6 @@ import shutil
 import sys
 import sysconfig
 from collections.abc import Sequence
-from pathlib import Path
 
 from tests.paths import PROJECT, SHARED
 
@@ -82,6 +81,8 @@ def environment() -> dict[str, str]:
 
 
 if __name__ == "__main__":  # by hand: python -m tests.systemd.boot COMMAND...
-    wanted = _SCRIPT.replace('"$PYTHON" -m pytest -p no:cacheprovider "$@"', shlex.join(sys.argv[1:]))
+    wanted = _SCRIPT.replace(
+        '"$PYTHON" -m pytest -p no:cacheprovider "$@"', shlex.join(sys.argv[1:])
+    )
     unshare = ["unshare", "--mount", "--propagation", "private", "bash", "-euc", wanted]
     os.execvpe("unshare", unshare, environment())

@@ -8,11 +8,11 @@ test takes no fixtures: they would be set up outside.
 import os
 import subprocess
 import tempfile
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from tests.paths import PROJECT
 from tests.systemd import boot
 
 INSIDE = "SLOTD_TESTS_INSIDE_SYSTEMD"
@@ -52,7 +52,7 @@ def _run_inside(session: pytest.Session) -> dict[str, str]:
             stderr=subprocess.STDOUT,
             pass_fds=[report.fileno()],
             env={**boot.environment(), INSIDE: "1"},
-            cwd=Path(boot.PROJECT),
+            cwd=PROJECT,
         )
         try:
             said, _ = process.communicate(timeout=BOOT_S)
@@ -65,7 +65,8 @@ def _run_inside(session: pytest.Session) -> dict[str, str]:
     if not text:
         return {item.name: f"nothing was reported:\n{last_words}" for item in selected}
     return {
-        str(case.get("name")): _trouble(case) for case in ElementTree.fromstring(text).iter("testcase")
+        str(case.get("name")): _trouble(case)
+        for case in ElementTree.fromstring(text).iter("testcase")
     }
 
 

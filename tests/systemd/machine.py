@@ -1,0 +1,157 @@
+"""The machine inside: installing the units, systemctl, the journal, clients.
+
+Lives here: doing and asking. Must not live here: the tests.
+"""
+
+import json
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from tests.paths import PROJECT
+
+UNITS = ("slotd.service", "slotd.socket", "slotd-metrics.service")
+SLOTD = "/opt/slotd/bin/slotd"
+SOCKET = "/run/slotd/engine.sock"
+LONG_S = 60
+"""Seconds after which something is taken for never to happen."""
+
+Process = subprocess.Popen[bytes]
+Found = TypeVar("Found")
+
+
+def run(*command: str, status: int = 0) -> str:
+    """Run a command, see that it ends with `status`, and return what it says."""
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=LONG_S, cwd=PROJECT)
+    assert ran.returncode == status, (command, ran.returncode, ran.stdout, ran.stderr, journal())
+    return ran.stdout + ran.stderr
+
+
+def readme_block(name: str) -> str:
+    """Return the shell block that the units' README marks with a name."""
+    text = (PROJECT / "systemd" / "README.md").read_text()
+    found = re.search(rf"<!-- run: {name} -->\n```sh\n(.*?)```", text, re.DOTALL)
+    assert found, name
+    return found[1]
+
+
+def follow_readme(name: str) -> str:
+    return run("sh", "-euc", readme_block(name))
+
+
+@contextmanager
+def installed(*engine: str, drop_in: str = "", settings: str = "") -> Iterator[None]:
+    """Install the units as their README says, for a simulated engine; remove them at the end."""
+    follow_readme("install")
+    arguments = " ".join(["--serve --batch 6 --speed 50", *engine])
+    Path("/etc/slotd/engine.env").write_text(
+        f"ENGINE=/opt/engine/strata\nENGINE_ARGS={arguments}\nSTRATA_PIPELINE_ACTIVE_ROWS=1\n"
+    )
+    if settings:
+        Path("/etc/slotd/slotd.toml").write_text(settings)
+    directory = Path("/etc/systemd/system/slotd.service.d")
+    directory.mkdir()
+    (directory / "test.conf").write_text(f"[Service]\nRestartSec=0.2\n{drop_in}\n")
+    run("systemctl", "daemon-reload")
+    try:
+        yield
+    finally:
+        subprocess.run(["systemctl", "kill", "-s", "CONT", "slotd.service"], capture_output=True)
+        run("systemctl", "stop", *UNITS)
+        (directory / "test.conf").unlink()
+        directory.rmdir()
+        subprocess.run(["systemctl", "reset-failed"], capture_output=True)
+        run("systemctl", "disable", *UNITS)
+        for name in ("slotd.toml", "engine.env"):
+            Path("/etc/slotd", name).unlink(missing_ok=True)
+
+
+def shown(name: str, unit: str = "slotd.service") -> str:
+    return run("systemctl", "show", "--value", "-p", name, unit).strip()
+
+
+def wait_for(found: Callable[[], Found]) -> Found:
+    """Wait until something is found, and return it."""
+    give_up = time.monotonic() + LONG_S
+    while not (answer := found()):
+        assert time.monotonic() < give_up, (
+            run("systemctl", "status", "slotd*", status=3),
+            journal(),
+        )
+        time.sleep(0.05)
+    return answer
+
+
+def journal(*matches: str) -> list[dict[str, Any]]:
+    """Return the journal's entries, oldest first."""
+    exported = subprocess.run(
+        ["journalctl", "-o", "json", "--all", "--no-pager", *(matches or ("-u", "slotd"))],
+        capture_output=True,
+        timeout=LONG_S,
+    ).stdout
+    return [json.loads(line) for line in exported.splitlines()]
+
+
+def events(name: str) -> list[dict[str, Any]]:
+    """Return the entries of an event since the service was started last."""
+    invocation = shown("InvocationID")
+    return journal("-t", "slotd", f"_SYSTEMD_INVOCATION_ID={invocation}", f"SLOTD_EVENT={name}")
+
+
+def status() -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(run(SLOTD, "status", "--json"))
+    return answer
+
+
+class Client:
+    """A serve process's side of an engine that it thinks it has started."""
+
+    def __init__(self, process: Process) -> None:
+        self.process = process
+
+    def say(self, *lines: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write("".join(f"{line}\n" for line in lines).encode())
+        self.process.stdin.flush()
+
+    def hear_until(self, *starts: str) -> list[str]:
+        """Read lines up to one that starts in one of these ways."""
+        assert self.process.stdout is not None
+        heard: list[str] = []
+        while not (heard and heard[-1].startswith(starts)):
+            line = self.process.stdout.readline().decode()
+            assert line.endswith("\n"), (heard[-5:], self.process.poll(), journal()[-20:])
+            heard.append(line.rstrip("\n"))
+        return heard
+
+    def rest(self) -> list[str]:
+        """Read to the end."""
+        assert self.process.stdout is not None
+        return self.process.stdout.read().decode().splitlines()
+
+
+@contextmanager
+def attached(*command: str) -> Iterator[Client]:
+    """Attach; the client is killed at the end."""
+    with subprocess.Popen(
+        command or (SLOTD, "attach"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None
+    ) as process:
+        try:
+            yield Client(process)
+        finally:
+            process.send_signal(signal.SIGKILL)
+
+
+def prompt(first: int, count: int) -> str:
+    return ",".join(map(str, range(first, first + count)))
+
+
+def reused(lines: list[str]) -> int:
+    """Return how many prompt tokens the request among these lines reused."""
+    (done,) = [line for line in lines if line.startswith("DONE ")]
+    return int(done.split()[8])

@@ -1,0 +1,260 @@
+"""The service under a real systemd, with the simulated engine."""
+
+import os
+import signal
+import stat
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.systemd.machine import (
+    SLOTD,
+    SOCKET,
+    attached,
+    events,
+    installed,
+    journal,
+    prompt,
+    reused,
+    run,
+    shown,
+    status,
+    wait_for,
+)
+
+pytestmark = pytest.mark.systemd
+
+
+def test_it_is_ready_when_the_engine_is_and_says_how_it_loads() -> None:
+    with installed("--load-s 150"):
+        run("systemctl", "start", "--no-block", "slotd.service")
+        wait_for(lambda: shown("StatusText").startswith("loading the engine"))
+        assert shown("ActiveState") == "activating"
+        assert status()["engine"]["state"] == "loading"
+        wait_for(lambda: shown("ActiveState") == "active")
+        assert status()["engine"]["state"] == "serving"
+        wait_for(lambda: shown("StatusText") == "serving no client, 0 of 6 slots busy")
+
+
+def test_the_journal_has_the_events_with_their_fields() -> None:
+    with installed():
+        run("systemctl", "start", "slotd.service")
+        with attached() as client:
+            client.say(f"BGEN 2 3 {prompt(1000, 300)}")
+            client.hear_until("BDONE")
+        (place,) = wait_for(lambda: events("place"))
+        assert place["SYSLOG_IDENTIFIER"] == "slotd"
+        assert place["_SYSTEMD_UNIT"] == "slotd.service"
+        assert place["PRIORITY"] == "6"
+        assert place["MESSAGE"].startswith("place")
+        assert (place["SLOTD_VERB"], place["SLOTD_CLIENT_SLOT"]) == ("BGEN", "2")
+        by_field = journal("-t", "slotd", "SLOTD_EVENT=place", f"SLOTD_SLOT={place['SLOTD_SLOT']}")
+        assert by_field[-1] == place
+        (ready,) = events("engine_ready")
+        assert ready["SLOTD_CONTEXT"] == "270000"
+        exported = "journalctl -u slotd -o json --all | /opt/slotd/bin/slotd explain - --last"
+        assert "reason" in run("sh", "-c", exported)
+
+
+def test_serve_restarts_keep_the_engine_and_what_it_holds() -> None:
+    with installed():
+        run("systemctl", "start", "slotd.service")
+        engine = status()["engine"]["pid"]
+        conversations = {"BGEN 0": prompt(5000, 2000), "GEN": prompt(9000, 2000)}
+        for request, conversation in conversations.items():
+            with attached() as client:  # killed in the middle of it
+                assert client.hear_until("READY")[0].startswith("INFO ")
+                client.say(f"{request} 200000 {conversation}")
+                client.hear_until("BT 0", "T ")
+        for conversation in conversations.values():
+            with attached() as client:
+                client.hear_until("READY")
+                client.say(f"BGEN 3 2 {conversation},77777")
+                lines = client.hear_until("BDONE")
+                assert reused(lines) >= 1999
+                assert client.process.stdin is not None
+                client.process.stdin.close()
+                assert client.process.wait(60) == 0
+        after = status()["engine"]
+        assert (after["pid"], after["starts"]) == (engine, 1)
+
+
+def test_a_relay_that_hangs_is_killed_and_serves_again() -> None:
+    with installed(drop_in="WatchdogSec=1"):
+        run("systemctl", "start", "slotd.service")
+        before, engine = int(shown("MainPID")), status()["engine"]["pid"]
+        os.kill(before, signal.SIGSTOP)
+        wait_for(lambda: shown("MainPID") not in ("0", str(before)))
+        wait_for(lambda: shown("ActiveState") == "active")
+        assert "watchdog" in {entry.get("UNIT_RESULT") for entry in journal()}
+        assert not Path(f"/proc/{engine}").exists()
+        with attached() as client:
+            client.hear_until("READY")
+            client.say("GEN 1 1,2,3")
+            client.hear_until("DONE")
+
+
+def test_a_busy_relay_is_not_taken_for_one_that_hangs() -> None:
+    with installed(drop_in="WatchdogSec=1"):
+        run("systemctl", "start", "slotd.service")
+        before = shown("MainPID")
+        with attached() as client:
+            client.hear_until("READY")
+            client.say(f"BGEN 0 100 {prompt(1, 60_000)}")
+            client.hear_until("BDONE")
+            time.sleep(1.5)
+        assert shown("MainPID") == before
+        assert shown("NRestarts") == "0"
+
+
+def test_stopping_gives_the_client_everything_and_waits_for_the_engine() -> None:
+    with installed():
+        run("systemctl", "start", "slotd.service")
+        engine = status()["engine"]["pid"]
+        with attached() as client:
+            client.hear_until("READY")
+            client.say(f"BGEN 0 200000 {prompt(100, 50)}", f"BGEN 1 200000 {prompt(900, 50)}")
+            client.hear_until("BT 1")
+            run("systemctl", "stop", "slotd.service")
+            said = client.rest()
+            assert client.process.wait(60) == 0
+        ends = [line.split()[:2] for line in said if line.startswith("BDONE")]
+        assert sorted(ends) == [["BDONE", "0"], ["BDONE", "1"]]
+        for slot, end in enumerate(sorted(line for line in said if line.startswith("BDONE"))):
+            tokens = sum(line.startswith(f"BT {slot} ") for line in said)
+            assert tokens <= int(end.split()[2])
+        assert not Path(f"/proc/{engine}").exists()
+        assert shown("Result") == "success"
+        assert journal("-t", "slotd", "SLOTD_EVENT=engine_exit")[-1]["SLOTD_STATUS"] == "0"
+
+
+def test_attaching_starts_the_service_by_its_socket() -> None:
+    with installed("--load-s 20"):
+        run("systemctl", "start", "slotd.socket")
+        assert shown("ActiveState") == "inactive"
+        with attached() as client:
+            client.hear_until("READY")
+            assert client.process.poll() is None
+            wait_for(lambda: shown("ActiveState") == "active")
+
+
+@pytest.mark.parametrize(
+    "units", ["slotd.service slotd.socket", "slotd.socket slotd.service", "slotd.socket", "slotd"]
+)
+def test_service_and_socket_restart_together_or_alone(units: str) -> None:
+    with installed("--load-s 20"):
+        run("systemctl", "start", "slotd.service")
+        before = shown("MainPID")
+        with attached() as client:
+            client.hear_until("READY")
+            run("systemctl", "restart", *units.split())
+            assert client.process.wait(60) == 0
+        assert shown("ActiveState") == shown("ActiveState", "slotd.socket") == "active"
+        assert shown("MainPID") not in ("0", before)
+        assert shown("NRestarts") == "0"
+        with attached() as client:
+            client.hear_until("READY")
+
+
+def test_a_restart_while_the_engine_loads_and_a_client_waits() -> None:
+    with installed("--load-s 100"):
+        run("systemctl", "start", "--no-block", "slotd.service")
+        wait_for(lambda: shown("StatusText").startswith("loading"))
+        with attached() as client:
+            run("systemctl", "restart", "slotd.service", "slotd.socket")
+            client.process.wait(60)
+        assert shown("ActiveState") == shown("ActiveState", "slotd.socket") == "active"
+
+
+def test_a_reload_takes_settings_and_refuses_bad_ones_without_touching_the_engine() -> None:
+    settings = Path("/etc/slotd/slotd.toml")
+    with installed(settings="[policy]\nttl_max_s = 100\n"):
+        run("systemctl", "start", "slotd.service")
+        engine = status()["engine"]["pid"]
+        assert status()["settings"]["ttl_max_s"] == 100
+        settings.write_text("[policy]\nttl_max_s = 200\n")
+        run("systemctl", "reload", "slotd.service")
+        wait_for(lambda: status()["settings"]["ttl_max_s"] == 200)
+        settings.write_text("[policy]\nttl_max_s = -1\n")
+        run("systemctl", "reload", "slotd.service")
+        (refused,) = wait_for(lambda: events("settings_refused"))
+        assert refused["PRIORITY"] == "3"
+        assert "ttl_max_s" in refused["SLOTD_MESSAGE"]
+        assert shown("ActiveState") == "active"
+        assert status()["settings"]["ttl_max_s"] == 200
+        assert status()["engine"]["pid"] == engine
+        settings.unlink()
+
+
+def test_a_second_client_is_refused_and_told_why() -> None:
+    with installed():
+        run("systemctl", "start", "slotd.service")
+        with attached() as client:
+            client.hear_until("READY")
+            said = run(SLOTD, "attach", status=75)
+            assert said.count("\n") == 1
+            assert f"another client (process {client.process.pid}) is attached" in said
+
+
+def test_only_the_group_may_attach_or_look() -> None:
+    with installed():
+        run("systemctl", "start", "slotd.service")
+        for name in ("engine.sock", "control.sock"):
+            path = Path("/run/slotd", name)
+            assert stat.S_IMODE(path.stat().st_mode) == 0o660
+            assert (path.owner(), path.group()) == ("slotd", "slotd")
+        assert Path("/run/slotd").stat().st_mode & 0o7 == 0
+        for process in (shown("MainPID"), str(status()["engine"]["pid"])):
+            assert Path(f"/proc/{process}").owner() == "slotd"
+        stranger = ("runuser", "-u", "nobody", "--")
+        member = ("runuser", "-u", "nobody", "-g", "nogroup", "-G", "slotd", "--")
+        assert "you may not" in run(*stranger, SLOTD, "status", status=1)
+        assert SOCKET in run(*stranger, SLOTD, "attach", status=75)
+        assert "engine 0.2.7" in run(*member, SLOTD, "status")
+        with attached(*member, SLOTD, "attach") as client:
+            client.hear_until("READY")
+
+
+def test_a_wrong_engine_is_not_tried_for_ever_and_the_socket_stays() -> None:
+    with installed():
+        Path("/etc/slotd/engine.env").write_text("ENGINE=/opt/engine/none\n")
+        run("systemctl", "start", "slotd.service", status=1)
+        assert shown("ActiveState") == "failed"
+        assert shown("NRestarts") == "0"
+        assert shown("ActiveState", "slotd.socket") == "active"
+        assert any("there is no such file" in entry["MESSAGE"] for entry in journal())
+
+
+def test_an_engine_that_dies_is_started_again_for_the_next_client() -> None:
+    with installed():
+        run("systemctl", "start", "slotd.service")
+        before = status()["engine"]["pid"]
+        with attached() as client:
+            client.hear_until("READY")
+            os.kill(before, signal.SIGKILL)
+            client.rest()
+            assert client.process.wait(60) == 128 + signal.SIGKILL
+        with attached() as client:
+            client.hear_until("READY")
+        assert shown("NRestarts") == "0"
+        assert status()["engine"]["starts"] == 2
+
+
+def test_metrics_are_served_on_loopback_by_a_service_of_their_own() -> None:
+    with installed():
+        run("systemctl", "start", "slotd.service", "slotd-metrics.service")
+
+        def scraped() -> str:
+            try:
+                with urllib.request.urlopen("http://127.0.0.1:9464/metrics", timeout=60) as answer:
+                    text: bytes = answer.read()
+            except OSError:
+                return ""
+            return text.decode()
+
+        assert 'slotd_engine_state{state="serving"} 1.0' in wait_for(scraped)
+        listening = subprocess.run(["ss", "-Hltn"], capture_output=True, text=True).stdout
+        assert "127.0.0.1:9464" in listening or not listening
