@@ -4,12 +4,14 @@ Here: the command line. Not here: what happens (`slotd.daemon`). As little as po
 because all of it happens before the engine is started.
 """
 
+from functools import partial
+
 import click
 
-from slotd.cli.sources import Refusal, configuration_options
+from slotd.cli.sources import configuration_options
+from slotd.cli.starting import exit_as
 from slotd.config.configuration import Sources
-from slotd.config.errors import ConfigurationError
-from slotd.daemon.launch import EngineStartError, host_engine, inherited_environment
+from slotd.daemon.launch import host_engine, inherited_environment
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -24,11 +26,4 @@ def host(sources: Sources, command: tuple[str, ...]) -> None:
     """
     if not command:
         raise click.UsageError("name the engine to host: slotd host [OPTIONS] -- ENGINE [ARGS...]")
-    try:
-        status = host_engine(command, sources.load, inherited_environment())
-    except ConfigurationError as error:
-        raise Refusal(str(error)) from None
-    except EngineStartError as error:
-        click.echo(f"slotd: {error}", err=True)
-        status = error.status
-    raise SystemExit(status)
+    exit_as(partial(host_engine, command, sources.load, inherited_environment()))

@@ -78,6 +78,13 @@ def several_on_their_way(client: Process) -> None:
     say(client, b"GEN 9 1,2,3\nVRAM 100\nGEN 100000 4,5,6\n")
 
 
+def parking(client: Process) -> None:
+    """What it leaves in the main session is parked, by slotd itself if need be, when it goes."""
+    say(client, f"GEN 2 {prompt_text(LONG[:4000])}\n".encode())
+    hear_until(client, "DONE")
+    say(client, b"BGEN 1 99999 4,5,6\n")
+
+
 def unfinished_line(client: Process) -> None:
     say(client, b"GEN 5 1,2,3\nBGEN 0 5 1,2,")
     hear_until(client, "DONE")
@@ -93,6 +100,7 @@ SCENES = (
     reading_that_gives_way,
     read_that_gave_way,
     several_on_their_way,
+    parking,
     unfinished_line,
 )
 
@@ -111,6 +119,20 @@ def test_the_next_client_is_in_step_after_a_kill(host: Host, scene: Scene) -> No
         assert host.status()["engine"]["starts"] == 1
     assert host.events("error") == []
     assert host.events("drift") == []
+
+
+def test_a_park_of_slotds_own_comes_to_its_end_without_the_client(tmp_path: Path) -> None:
+    with hosted(tmp_path, reference(), "--park", "emulated") as host:
+        with host.client() as client:
+            greeting(client)
+            history = conversation(client, 2, KEPT)
+            parking(client)
+            client.kill()
+        with host.client() as client:
+            check_in_step(client, history)
+        assert host.told("park")[0]["how"] == "emulated"
+        assert host.events("error") == []
+        assert host.events("drift") == []
 
 
 def test_the_end_of_a_clients_input_is_its_going(host: Host) -> None:
