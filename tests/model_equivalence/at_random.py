@@ -6,8 +6,10 @@ Lives here: how often each act comes. Must not live here: what an act does (`pla
 from collections.abc import Callable
 from random import Random
 
+from attrs import evolve
+
 from tests.model_equivalence.client import Use
-from tests.model_equivalence.engines import LEVELS, SETTINGS
+from tests.model_equivalence.engines import LEVELS, OWN_PARKS, SETTINGS, WITHOUT_PARKS
 from tests.model_equivalence.play import (
     ASIDES,
     BODIES,
@@ -41,9 +43,13 @@ def random_setting(random: Random) -> Setting:
 class RandomPlay:
     """One play of a seed."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, own_parks: bool = False) -> None:
         self.random = Random(seed)
-        self.play = Play(random_setting(self.random))
+        setting = random_setting(self.random)
+        if own_parks:
+            level = self.random.choice(WITHOUT_PARKS)
+            setting = evolve(setting, level=level, settings=OWN_PARKS, arbitrary=None)
+        self.play = Play(setting)
         # Some plays are calm, others full of interruptions: each act has its own weight in each.
         acts: dict[Callable[[], None], int] = {
             self.ask: 8,

@@ -16,7 +16,14 @@ from slotd.sim.engine import SimEngine
 from slotd.sim.options import SimOptions
 from slotd.sim.token_model import HashModel
 from tests.model_equivalence.truth import Known, excess, missing
-from tests.model_equivalence.wire import ADMISSIONS, Wire, fields_of, number_of
+from tests.model_equivalence.wire import (
+    ADMISSIONS,
+    GENERATES,
+    Wire,
+    fields_of,
+    is_request,
+    number_of,
+)
 
 _UNKNOWN_MAIN = (b"RELEASED", b"RESTORED", b"SESSION", b"FATAL")
 _EVERYTHING = 1 << 30
@@ -58,6 +65,7 @@ class Bench:
         self._hints: dict[int, int] = {}
         self._ready = False
         self.use(settings)
+        self.wire.watches = self.known.all_reported = settings.park != "emulated"
         self.wire.off = settings.policy_name == OFF
 
     def use(self, settings: SidecarSettings) -> None:
@@ -133,7 +141,8 @@ class Bench:
             self.from_engine()
             self.to_client()
             steps -= 1
-            if not works and not (self._to_sidecar and steps > 0):
+            waiting = self._to_sidecar or self._to_engine
+            if not works and not (waiting and steps > 0):
                 return
 
     def _taken(self, pipe: bytearray, most: int) -> Iterator[bytes]:
@@ -182,7 +191,10 @@ class Bench:
         for line in said:
             self._note_report(line)
         output = self.sidecar.from_engine(data, self.now)
-        assert output.to_engine == []
+        assert output.to_engine == [] or not self.wire.watches
+        for _, raw in self.wire.passed(b"".join(output.to_engine)):
+            self._note_overwriting(raw)
+        self._to_engine += b"".join(output.to_engine)
         heard = b"".join(output.to_client)
         self.wire.heard(heard, said)
         self._to_client += heard
@@ -190,15 +202,17 @@ class Bench:
 
     def _note_overwriting(self, raw: bytes) -> None:
         fields = fields_of(raw)
-        if len(fields) > 1 and fields[0] in ADMISSIONS | {b"BYIELD"}:
-            slot = number_of(fields[1])
-            if slot is not None:
-                self.known.overwriting.add(slot)
-        for field in fields:
-            if field.startswith(b"park="):
-                slot = number_of(field.removeprefix(b"park="))
-                if slot is not None:
-                    self.known.overwriting.add(slot)
+        verb = fields[0] if fields else b""
+        slot = number_of(fields[1]) if len(fields) > 1 else None
+        if slot is not None and verb in ADMISSIONS:
+            self.known.overwritten.add(slot)
+        elif slot is not None and verb == b"BYIELD":
+            self.known.reserved.add(slot)
+        if verb in GENERATES and is_request(raw, verb):
+            parks = [field for field in fields if field.startswith(b"park=")]
+            self.known.overwritten |= {
+                slot for field in parks if (slot := number_of(field[5:])) is not None
+            }
 
     def _note_report(self, line: bytes) -> None:
         verb, *fields = fields_of(line)
@@ -213,7 +227,8 @@ class Bench:
             listed = b" ".join(fields[2:]).replace(b",", b" ").split()
             slot = int(fields[0])
             self.known.reported[slot] = tuple(map(int, listed))
-            self.known.overwriting.discard(slot)
+            self.known.overwritten.discard(slot)
+            self.known.reserved.discard(slot)
         elif verb in (b"PARKED", b"YIELDED") or (verb == b"BADM" and fields[1] == b"1"):
             slot = int(fields[0])
             self.known.reported.pop(slot, None)
@@ -223,6 +238,10 @@ class Bench:
 
     def _told(self, events: list[Event]) -> None:
         self.events += events
+        if not self.wire.watches:
+            numbering = self.sidecar.model.numbering
+            slots = range(self.options.batch_slots)
+            self.wire.engine_slot = [numbering.engine_slot(number) for number in slots]
         for event in events:
             fields = event.fields
             assert event.name != "error" or fields["where"] == "engine", event

@@ -87,6 +87,8 @@ class Client:
         """By slot: the request in it, or kept in it."""
         self.waiting: deque[Asked | Question] = deque()
         """What is to be answered on the control lines, in order."""
+        self.abandoned: set[int] = set()
+        """Slots whose kept read was cancelled: nobody was told, and the number is free."""
         self.histories: list[tuple[int, ...]] = [(5,)]
         self.ready = False
         self.end_every = end_every
@@ -131,6 +133,7 @@ class Client:
         if asked.slot is not None:
             assert self.uses[asked.slot] in (Use.FREE, Use.KEPT)
             self.uses[asked.slot], self.inside[asked.slot] = Use.READING, asked
+            self.abandoned.discard(asked.slot)
         self.waiting.append(asked)
         self._write(asked.line)
 
@@ -144,6 +147,7 @@ class Client:
         """Cancel the request whose read gave way: nothing is sent, the number is free again."""
         assert self.uses[slot] is Use.KEPT
         self.uses[slot], self.inside[slot] = Use.FREE, None
+        self.abandoned.add(slot)
 
     def question(self, line: bytes, *answers: bytes) -> None:
         self.waiting.append(Question(answers))
@@ -174,6 +178,7 @@ class Client:
         if asked.slot is None:
             assert self.uses[slot] is Use.FREE
             self.uses[slot] = Use.RESERVED
+            self.abandoned.discard(slot)
         self._write(b"BYIELD %d\n" % slot)
 
     # -- reading ---------------------------------------------------------------------------------

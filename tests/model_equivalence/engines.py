@@ -16,7 +16,7 @@ from slotd.policy.park import Park
 from slotd.policy.place import Placement
 from slotd.policy.settings import PolicySettings
 from slotd.policy.table import Table
-from slotd.sim.options import SimOptions
+from slotd.sim.options import TURN_TOKEN, SimOptions
 from slotd.sim.timing import Timing
 
 CONTEXT = 400
@@ -68,7 +68,27 @@ SETTINGS["the client's keys"] = evolve(
     SETTINGS["everything is worth a park"], keep_client_keys=True
 )
 SETTINGS["no keys"] = evolve(SETTINGS["everything is worth a park"], slot_key=False, park="off")
+SETTINGS["low rows"] = evolve(SETTINGS["everything is worth a park"], pad_rows="low")
+SETTINGS["adaptive"] = SidecarSettings(
+    policy=POLICIES["everything is worth a park"], policy_name="adaptive"
+)
 SETTINGS["off"] = SidecarSettings(policy_name="off")
+
+OWN_PARKS = "own parks"
+"""Parks by requests of slotd's own, which other lines than the client's belong to."""
+WITHOUT_PARKS = (
+    "batch",
+    "batch, checkpoints",
+    "pad rows",
+    "pad rows, groups of three",
+    "padding safe",
+)
+
+ALL_SETTINGS = SETTINGS | {
+    OWN_PARKS: evolve(
+        SETTINGS["everything is worth a park"], park="emulated", turn_token=TURN_TOKEN
+    )
+}
 
 
 @frozen
@@ -76,7 +96,8 @@ class ArbitraryDecider:
     """Any idle slot, and any park: what no policy should do, and the model must follow."""
 
     random: Random
-    name: str = "arbitrary"
+    name: str = "retention"
+    """It stands for the policy of that name, so that other settings leave it in force."""
 
     def decide(self, table: Table) -> Decision:
         idle = [row.slot for row in table.slots if row.idle]

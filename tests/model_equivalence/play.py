@@ -8,10 +8,18 @@ from collections.abc import Sequence
 
 from attrs import evolve, frozen
 
+from slotd.core.state import Activity
 from slotd.sim.options import Faults
 from tests.model_equivalence.bench import Bench
 from tests.model_equivalence.client import Client, Use
-from tests.model_equivalence.engines import LEVELS, NO_TIME, SETTINGS, decider
+from tests.model_equivalence.engines import (
+    ALL_SETTINGS,
+    LEVELS,
+    NO_TIME,
+    OWN_PARKS,
+    SETTINGS,
+    decider,
+)
 from tests.model_equivalence.prompts import CHANGES, changed
 
 SIZES = ((1 << 20,), (1 << 20,), (64, 5), (3,), (17, 1, 400))
@@ -114,10 +122,13 @@ class Play:
             elastic=spread > 1,
             session_files=spread > 2,
         )
+        if setting.settings == OWN_PARKS:
+            # What such a park brings along is worked out from the engine's own distance.
+            options = evolve(options, checkpoint_every=16_384)
         if setting.arbitrary is not None:
             options = evolve(options, timing=NO_TIME)
         self.bench = Bench(
-            options, setting.end_every, SETTINGS[setting.settings], decider(setting.arbitrary)
+            options, setting.end_every, ALL_SETTINGS[setting.settings], decider(setting.arbitrary)
         )
         self.client = Client(options.batch_slots, setting.end_every, self.bench.write)
         self.client.fails_in_slots = faults != Faults()
@@ -262,7 +273,7 @@ class Play:
         self.bench.now += seconds
         if sizes is not None:
             self.bench.in_chunks(sizes)
-        if to is not None and not self.bench.wire.off:
+        if to is not None and self.bench.wire.watches and not self.bench.wire.off:
             self.bench.use(SETTINGS[to])
         self.bench.look()
 
@@ -272,6 +283,21 @@ class Play:
         assert not self.client.waiting
         assert not {Use.READING, Use.DECODING, Use.RESERVED} & set(self.client.uses)
         assert len(self.bench.sidecar.model.flight) == 0
+        self._check_kept()
+
+    def _check_kept(self) -> None:
+        """Compare which slots the model keeps for a read that gave way with what the client keeps.
+
+        The client tells nobody that it has cancelled one: its number turns up again some time.
+        """
+        model, holdings = self.bench.sidecar.model, self.bench.held()
+        for slot, held in zip(model.slots, holdings.slots, strict=True):
+            number = model.numbering.client_slot(slot.number)
+            kept = self.client.uses[number] is Use.KEPT
+            if slot.activity is Activity.YIELDED:
+                assert kept or number in self.client.abandoned
+            else:
+                assert not kept or held.state != "yielded"
 
     def hang_up(self, last: str) -> None:
         """Close the client's pipe behind an unfinished last line; the engine ends its work."""
@@ -284,7 +310,8 @@ class Play:
             case "frame":
                 self.client.question(b"GENG1 30\nBGEN 0 5 1,2\nBSTOP 0", b"ERR")
             case "word":
-                self.client.refused_line(b"BGEN 1")
+                free = self.client.free()
+                self.client.refused_line(b"BGEN %d" % (free[0] if free else 99))
         self.bench.end_of_client()
         self.bench.run()
         assert self.bench.engine.ended

@@ -16,3 +16,9 @@ def test_model_and_client_after_many_random_acts() -> None:
     for seed in seeds(60):
         with of_seed(seed):
             RandomPlay(seed).run(60)
+
+
+def test_model_and_client_with_parks_by_requests_of_slotds_own() -> None:
+    for seed in seeds(20):
+        with of_seed(seed):
+            RandomPlay(seed, own_parks=True).run(60)

@@ -14,8 +14,10 @@ The model may never claim more than the truth. It must know all of it, but for t
   refuses requests before they begin, and those leave everything as it was: the model too.)
 - **BDONE error.** What the slot's state is worth is not said: nothing. (The simulated engine keeps
   nothing either.)
-- **Checkpoints** are those reported and not overwritten since. Where something that may overwrite
-  them was sent and did not, they are forgotten. The main session's are never reported.
+- **Checkpoints** are those reported, until something that overwrites them is sent, whatever becomes
+  of it. The main session's are never reported.
+- **Parks by requests of slotd's own** bring the main session's turn checkpoint along, which the
+  model works out where nothing is reported.
 - **More than the model follows** (rough clients only): what untracked requests do is unknown.
 """
 
@@ -35,12 +37,16 @@ class Known:
 
     main: bool = True
     """False after an exchange that may have changed the main session."""
+    all_reported: bool = True
+    """False: the model may know of checkpoints that nothing reported."""
     unknown: set[int] = Factory(set)
     """Engine slots the main session was parked in while it was unknown."""
     reported: dict[int, tuple[int, ...]] = Factory(dict)
     """By engine slot: the last reported checkpoints of what it holds."""
-    overwriting: set[int] = Factory(set)
-    """Engine slots that something was sent to that may overwrite them, since the report."""
+    overwritten: set[int] = Factory(set)
+    """Engine slots that an admission or a park was sent to since the report."""
+    reserved: set[int] = Factory(set)
+    """Engine slots a read was asked to give way into since: it may have ended before."""
 
 
 def excess(model: Model, holdings: Holdings) -> list[str]:
@@ -108,6 +114,10 @@ def _slot_missing(slot: Slot, held: Held, known: Known) -> Iterator[str]:
         if slot.number not in known.unknown:
             yield f"{name}: holds {held.tokens.tolist()}"
         return
+    if not known.all_reported:
+        return
     reported = known.reported.get(slot.number, ())
-    if slot.checkpoints != reported and (slot.number not in known.overwriting or slot.checkpoints):
+    if slot.number in known.overwritten or (slot.number in known.reserved and not slot.checkpoints):
+        reported = ()
+    if slot.checkpoints != reported:
         yield f"{name}: {reported} are reported, not {slot.checkpoints}"

@@ -34,6 +34,8 @@ class Wire:
         """No line is decided about, and none ever was."""
         self.keeps_keys = False
         """The client's own `park=` and `slot=` stay."""
+        self.watches = True
+        """False: slotd has requests of its own, so other lines than the client's may pass."""
         self._written: deque[bytes] = deque()
         self._passed = bytearray()
         self._said = bytearray()
@@ -50,6 +52,8 @@ class Wire:
 
         Raises AssertionError for anything that is not the next item as it must be.
         """
+        if not self.watches:
+            return [(raw, raw) for raw in _lines(self._passed, data)]
         self._passed += data
         done = []
         while self._written:
@@ -98,7 +102,7 @@ class Wire:
             assert slot is not None
             self._choose(number, slot)
             item = _with_slot(item, slot)
-        if not _is_request(item, verb):
+        if not is_request(item, verb):
             # No request: whatever it is, its slot is all that changes.
             assert raw == item
             return
@@ -134,6 +138,8 @@ class Wire:
 
     def heard(self, data: bytes, said: list[bytes]) -> None:
         """Take what the sidecar then writes to the client: just those lines, in its numbers."""
+        if not self.watches:
+            return
         assert _lines(self._heard, data) == [self.in_client_numbers(line) for line in said]
         assert not self._heard
 
@@ -147,7 +153,7 @@ class Wire:
         return _with_slot(line, self.engine_slot.index(slot))
 
 
-def _is_request(line: bytes, verb: bytes) -> bool:
+def is_request(line: bytes, verb: bytes) -> bool:
     """Tell whether a line's fields are all there: numbers, keys, with pictures a file, ids."""
     fields = fields_of(line)[1:]
     numbers = 2 if verb in ADMISSIONS else 1
