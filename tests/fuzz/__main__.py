@@ -42,7 +42,8 @@ def guided(target: str, seconds: float, findings: Path) -> Report:
     edges = re.findall(r"cov: (\d+)", done.stderr)
     fault = None
     if done.returncode != 0:
-        fault = "\n".join(done.stderr.splitlines()[-40:])
+        # What was raised is said on the one, where the input is on the other.
+        fault = "\n".join([*done.stdout.splitlines()[-20:], *done.stderr.splitlines()[-12:]])
     return Report(target, "coverage", int(runs[-1]) if runs else 0, int((edges or [0])[-1]), fault)
 
 

@@ -54,7 +54,7 @@ def _check_decision(
     free = set[int]()
     if isinstance(slots, list):  # it may be anything where the engine has none
         for number, slot in enumerate(slots):
-            if isinstance(slot, dict) and slot.get("state", "idle") == "idle":
+            if isinstance(slot, dict) and slot.get("state") in (None, "idle"):
                 free.add(number)
     chosen, park = answer["slot"], answer["park"]
     assert chosen is None or chosen in free
