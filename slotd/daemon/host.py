@@ -92,7 +92,7 @@ class Host:
         notifier: Notifier,
         log: Callable[[Event], None],
     ) -> None:
-        """Begin; call it in trio, whose clock is used."""
+        """Begin with nothing running; `run` is for the engine that was started first."""
         self._starter = starter
         self._load = load
         self._settings = sidecar_settings(configuration, hosted=True)

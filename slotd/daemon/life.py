@@ -104,6 +104,7 @@ class Life:
         )
         async with trio.open_nursery() as nursery:
             nursery.start_soon(watch, self.process, self._engine_out, self._ended, self._log)
+            nursery.start_soon(self._lose_patience)
             nursery.start_soon(self._serve, nursery)
             await downstream.run(self._clock, self._take, self._log, nursery)
             await self._ended.wait()
@@ -164,6 +165,17 @@ class Life:
                 self._log(Event("drain_stuck", "error", {"silent_s": self._drain_s}))
                 self.process.kill()
                 await trio.sleep_forever()
+
+    async def _lose_patience(self) -> None:
+        """Cut off a client that keeps others waiting and does not take a gone engine's last lines.
+
+        Others: the next one, or whoever asked slotd to end.
+        """
+        await self._ended.wait()
+        await self._desk.wanted()
+        await trio.sleep(self._drain_s)
+        if self.outlet.client is not None:
+            await self.outlet.client.cut()
 
     def _let_go(self, client: Client) -> None:
         self.outlet.client, client.attached = None, False
