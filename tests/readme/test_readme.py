@@ -106,7 +106,7 @@ def test_the_set_up_commands_name_what_there_is() -> None:
     assert tests.text.splitlines() == [
         "python3 -m venv .venv",
         ".venv/bin/pip install -q -e '.[dev]'",
-        ".venv/bin/python -m pytest",
+        ".venv/bin/python -m pytest -n auto --dist loadfile",
     ]
     assert demo_block.text.splitlines() == [
         "python3 -m venv .venv",
