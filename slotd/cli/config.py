@@ -50,4 +50,6 @@ def _shown(value: Value) -> str:
         return "-"
     if isinstance(value, bool):
         return "true" if value else "false"
-    return f"{value:g}" if isinstance(value, float) else value
+    if isinstance(value, str):
+        return value if value.isprintable() else repr(value)
+    return f"{value:g}"

@@ -63,7 +63,7 @@ def answers(lines: Iterable[bytes], decider: Decider) -> Iterator[dict[str, Json
 def parse_line(line: bytes) -> object:
     """Read one line as JSON. Raises TableError when it is not."""
     try:
-        parsed: object = json.loads(line.rstrip().decode())
+        parsed: object = json.loads(line.rstrip().decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise TableError("", f"not UTF-8 at byte {error.start + 1}") from None
     except json.JSONDecodeError as error:

@@ -19,6 +19,7 @@ from slotd.explain.screen import screen
 from slotd.explain.what_if import settings_given
 from slotd.logs.follow import lines_of
 from slotd.logs.records import Record, read_record
+from slotd.logs.settings import colours_wanted
 from slotd.policy.settings import SettingError
 
 WIDTH = 100
@@ -77,12 +78,15 @@ def _records(log: str) -> Iterator[Record]:
                 if record is not None:
                     yield record
     except OSError as error:
-        raise Refusal(f"{log}: cannot be read: {error.strerror}") from None
+        raise Refusal(f"{log}: cannot be read: {error.strerror}: give the path of a log") from None
 
 
 def _print(told: list[Explanation]) -> None:
     """Print for whoever reads: in colours on a terminal, plain elsewhere."""
-    console = Console(highlight=False, markup=False, emoji=False)
+    colours = colours_wanted(sys.stdout.isatty())
+    console = Console(
+        highlight=False, markup=False, emoji=False, color_system="auto" if colours else None
+    )
     console.width = min(console.width, WIDTH) if console.is_terminal else WIDTH
     with console.capture() as shown:
         for number, explanation in enumerate(told):

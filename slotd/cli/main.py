@@ -4,6 +4,9 @@ Here: which module a command is in, imported only when it is called, because sta
 must not wait for what other commands need; and errors as one line. Not here: any command.
 """
 
+import errno
+import io
+import os
 import sys
 from importlib import import_module
 
@@ -31,6 +34,8 @@ COMMANDS = {
 
 INTERRUPTED = 130
 """Exit status after an interrupt at the terminal, as shells have it."""
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+"""What writing to standard output fails with where no more can be written."""
 
 
 class _Commands(click.Group):
@@ -79,14 +84,37 @@ def slotd(ctx: click.Context) -> None:
 
 def main() -> None:
     """Run the command line and exit: 2 for a usage error, otherwise what the command says."""
+    _ready_streams()
     try:
         status = slotd.main(prog_name="slotd", standalone_mode=False)
+        sys.stdout.flush()
     except click.ClickException as error:
         status = error.exit_code
         click.echo(_one_line(error), err=True)
     except click.Abort:
         status = INTERRUPTED
+    except OSError as error:
+        # Files are opened, and refused, by the commands; without a name it is standard output.
+        if error.errno not in _FULL or error.filename is not None:
+            raise
+        status = 1
+        click.echo(f"slotd: standard output cannot be written: {error.strerror}", err=True)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what is written when Python ends
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _ready_streams() -> None:
+    """Let no stream's state end a command with a traceback.
+
+    One that is closed is nothing to read and nowhere to write; what the locale has no character
+    for is written escaped.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 - open to the end
+        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _one_line(error: click.ClickException) -> str:

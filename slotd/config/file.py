@@ -59,7 +59,7 @@ def _read_toml(path: str) -> dict[str, object]:
     import tomllib  # only now: without a file, the engine is started 8 ms earlier
 
     try:
-        return tomllib.loads(content.decode())
+        return tomllib.loads(content.decode("utf-8-sig"))
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(f"{path}: is not valid TOML: {error}") from None
     except UnicodeDecodeError as error:
@@ -77,5 +77,7 @@ def _read(path: str) -> bytes:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise ConfigurationError(f"{path}: cannot be read: {error.strerror}") from None
+        raise ConfigurationError(
+            f"{path}: cannot be read: {error.strerror}: give the path of a TOML file"
+        ) from None
     raise ConfigurationError(reason)

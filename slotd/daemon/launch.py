@@ -131,6 +131,8 @@ def exit_status(returncode: int) -> int:
 
 
 def _refusal(engine: str, error: OSError) -> EngineStartError:
+    if not engine:
+        return EngineStartError("engine '': give the path of the engine's executable", MISSING)
     if error.errno == errno.ENOENT and not os.access(engine, os.F_OK):
         where = "there is no such file" if os.sep in engine else "there is none in PATH"
         return EngineStartError(

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from slotd.cli.config import config
+from slotd.cli.main import COMMANDS
 from slotd.config.options import OPTIONS
 from tests.daemon.processes import SLOTD, SLOTD_ENGINE, outcome
 
@@ -46,7 +47,8 @@ def test_the_same_as_json(tmp_path: Path) -> None:
 
 def test_set_counts_over_an_option_with_a_name_of_its_own() -> None:
     result = CliRunner().invoke(config, ["--set", "slotd.policy=retention", "--policy", "off"])
-    assert "retention  command line" in result.output
+    (row,) = (line for line in result.output.splitlines() if line.startswith("slotd.policy "))
+    assert row.split() == ["slotd.policy", "retention", "command", "line"]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +96,7 @@ def test_without_a_command_the_commands_are_named() -> None:
     status, _, err = outcome(SLOTD)
     assert status == 2
     assert err.startswith(b"slotd: name a command: ")
-    assert b" run, config, " in err
+    assert all(command.encode() in err for command in COMMANDS)
     assert err.count(b"\n") == 1
 
 
