@@ -18,7 +18,8 @@ from tests.paths import PROJECT
 UNITS = ("slotd.service", "slotd.socket", "slotd-metrics.service")
 SLOTD = "/opt/slotd/bin/slotd"
 SOCKET = "/run/slotd/engine.sock"
-LONG_S = 60
+CONTROL = "/run/slotd/control.sock"
+LONG_S = 30
 """Seconds after which something is taken for never to happen."""
 
 Process = subprocess.Popen[bytes]
@@ -79,10 +80,7 @@ def wait_for(found: Callable[[], Found]) -> Found:
     """Wait until something is found, and return it."""
     give_up = time.monotonic() + LONG_S
     while not (answer := found()):
-        assert time.monotonic() < give_up, (
-            run("systemctl", "status", "slotd*", status=3),
-            journal(),
-        )
+        assert time.monotonic() < give_up, (shown("ActiveState"), shown("StatusText"), journal())
         time.sleep(0.05)
     return answer
 
@@ -104,7 +102,7 @@ def events(name: str) -> list[dict[str, Any]]:
 
 
 def status() -> dict[str, Any]:
-    answer: dict[str, Any] = json.loads(run(SLOTD, "status", "--json"))
+    answer: dict[str, Any] = json.loads(run(SLOTD, "status", "--json", "--control", CONTROL))
     return answer
 
 
