@@ -33,6 +33,9 @@ from slotd.workload.traffic import RequestSpec, Traffic
 _ID_KEY: Final = "id"
 """Every line carries its request's index under this key, which no engine knows."""
 
+_PICKED: Final = 1
+"""A token below all that prompts are made of."""
+
 
 @frozen
 class Row:
@@ -95,7 +98,9 @@ def _request_of(line: bytes) -> int:
 class _Script:
     """The replies of the requests that run."""
 
-    def __init__(self) -> None:
+    def __init__(self, own_requests: bool) -> None:
+        """`own_requests`: slotd may park by requests of its own, which nobody sent."""
+        self._own_requests = own_requests
         self.running: dict[int, tuple[TokenIds, list[int]]] = {}
 
     def reply(self, prompt: TokenIds) -> Sequence[int]:
@@ -108,6 +113,9 @@ class _Script:
                     return reply[got:]
                 # Two requests with one prompt: it has got the other's reply so far.
                 begun = reply[got:]
+        if begun is None and self._own_requests:
+            # One picks a token no traffic has: what was parked is reused up to its last turn only.
+            return (_PICKED, _PICKED)
         if begun is None:
             raise ValueError("the engine reads a prompt that no request has")
         return begun
@@ -146,7 +154,7 @@ class _Replay:
         self._by_clock = by_clock
         self._tell = on_end
         self._result = Run(policy.name)
-        self._script = _Script()
+        self._script = _Script(policy.settings.park == "emulated")
         self._followers: dict[int, list[int]] = {}
         for number, request in enumerate(traffic.requests):
             if request.after is not None:
