@@ -19,7 +19,7 @@ from slotd.policy.adaptive.returns import ReturnModel
 from slotd.policy.adaptive.watch import Watch
 from slotd.policy.decide import Decision, ExpectedLoss
 from slotd.policy.match import hint, resumable
-from slotd.policy.park import Park, kept, older, park, something_to_park
+from slotd.policy.park import Park, destinations, kept, older, park, something_to_park
 from slotd.policy.park import sibling as park_sibling
 from slotd.policy.place import (
     LOSS_MARGIN,
@@ -137,8 +137,7 @@ class AdaptiveDecider:
             return None
         if kept(table, main):
             return Park(None, "kept")
-        taken = (placement.slot, placement.source)
-        free = [row for row in table.slots if row.idle and row.slot not in taken]
+        free = destinations(table, placement)
         story = None if table.stories is None else table.stories.main
         now = 0.0 if table.stories is None else table.stories.request.at
         stake = self._loss(story, main.tokens, main.age, now)
