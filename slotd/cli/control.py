@@ -33,7 +33,9 @@ def control_option(command: Command) -> Command:
 
 def extra_missing(extra: str, missing: ImportError) -> Refusal:
     """Return the refusal of a command whose extra is not installed."""
-    return Refusal(f"{missing.name} is not installed: pip install 'slotd[{extra}]'")
+    return Refusal(
+        f"{missing.name} is not installed: in slotd's checkout, pip install '.[{extra}]'"
+    )
 
 
 def _configured(_ctx: click.Context, _parameter: click.Parameter, given: str | None) -> str:

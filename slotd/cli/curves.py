@@ -49,7 +49,8 @@ def _draw(settings: PolicySettings, png: str) -> None:
         if (missing.name or "").partition(".")[0] != "matplotlib":
             raise
         raise click.ClickException(
-            "--png needs matplotlib: install it with `pip install 'slotd[plot]'`"
+            "--png needs matplotlib, which comes with the extra plot: in slotd's checkout, "
+            "pip install '.[plot]'"
         ) from None
     try:
         with Path(png).open("wb") as file:

@@ -75,6 +75,9 @@ def _value(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.4g}" if abs(value) < 1000 else f"{value:.0f}"
+    if isinstance(value, dict) and value:
+        # The one event with an object is `place`, with where and why the main session is parked.
+        return ":".join(map(_value, value.values()))
     text = value if isinstance(value, str) else json.dumps(value, default=str)
     if isinstance(value, str) and (not text or " " in text):
         text = json.dumps(text, ensure_ascii=False)

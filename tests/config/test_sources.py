@@ -218,7 +218,8 @@ def test_a_named_file_has_to_be_there(tmp_path: Path, name: str) -> None:
 
 
 def test_a_directory_is_no_file(tmp_path: Path) -> None:
-    assert refusal(file=str(tmp_path)) == f"{tmp_path}: cannot be read: Is a directory: give the path of a TOML file"
+    way_out = "give the path of a TOML file"
+    assert refusal(file=str(tmp_path)) == f"{tmp_path}: cannot be read: Is a directory: {way_out}"
 
 
 def test_an_unknown_setting_on_the_command_line_is_refused() -> None:

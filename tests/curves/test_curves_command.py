@@ -150,7 +150,8 @@ def test_without_matplotlib_the_table_works_and_the_picture_says_how_to_get_it(
     assert refused.returncode == 1
     assert refused.stdout == ""
     assert refused.stderr == (
-        "slotd: --png needs matplotlib: install it with `pip install 'slotd[plot]'`\n"
+        "slotd: --png needs matplotlib, which comes with the extra plot: in slotd's checkout, "
+        "pip install '.[plot]'\n"
     )
     assert not drawn.exists()
 

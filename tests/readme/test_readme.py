@@ -23,7 +23,7 @@ from tests.paths import PROJECT
 from tests.readme import readme
 from tests.readme.emitted import emitted
 
-CHECKED = ("run", "engine", "shim", "look", "decide")
+CHECKED = ("sim", "run", "engine", "shim", "look", "decide")
 KINDS = {"run", "check", "output", "file", "table"}
 
 ENGINE = f"""#!/bin/sh
