@@ -30,7 +30,8 @@ def write_learned(path: Path, decider: AdaptiveDecider) -> None:
         OSError: the file cannot be written.
     """
     fresh = path.with_name(path.name + ".new")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    fresh.unlink(missing_ok=True)  # what lies there may be somebody's link to elsewhere
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
         file.write(dump(decider.model) + "\n")
     fresh.replace(path)
