@@ -54,7 +54,10 @@ def test_set_counts_over_an_option_with_a_name_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--policy", "lru"], "slotd: command line: policy is 'lru': give one of retention, adaptive, off\n"),
+        (
+            ["--policy", "lru"],
+            "slotd: command line: policy is 'lru': give one of retention, adaptive, off\n",
+        ),
         (
             ["--set", "ttl_max_s"],
             "slotd run: --set 'ttl_max_s': write it as NAME=VALUE ('slotd run --help' explains)\n",

@@ -175,7 +175,7 @@ def test_a_share_above_one_is_refused(key: str, tmp_path: Path) -> None:
         ("[slot]\nengine = 'e'", "unknown table 'slot': give one of the tables [policy], [slotd]"),
         ("ttl_max_s = 1", "unknown key 'ttl_max_s': give one of the tables [policy], "),
         ("policy = 'off'", "policy is 'off': write it as a table, [policy]"),
-        ("[slotd]\npolicy = 'lru'", "[slotd] policy is 'lru': give one of retention, adaptive, off"),
+        ("[slotd]\npolicy = 'lru'", "[slotd] policy is 'lru': give one of retention, adaptive"),
         ("[slotd]\nslot_key = 'no'", "[slotd] slot_key is 'no': give true or false, without"),
         ("[slotd]\nengine = ''", "[slotd] engine is '': give the path of the engine to start"),
         ("[slotd]\nengine = ['a']", "[slotd] engine is ['a']: give the path of the engine"),

@@ -24,7 +24,7 @@ PLACE = {
 def test_it_says_when_what_which_slot_and_the_rest_without_the_table() -> None:
     assert line_of(PLACE).plain == (
         "12:00:00.250 place        slot 3   request=7 client_slot=0 reason=least_loss source=- "
-        'hint=37352 score=0.5208 park=2:older'
+        "hint=37352 score=0.5208 park=2:older"
     )
 
 
