@@ -65,7 +65,7 @@ def _checked_speed(_context: click.Context, _parameter: click.Parameter, speed: 
 def demo(seed: int, speed: float, directory: Path | None, as_json: bool) -> None:
     """Play two people with agent clients, without slotd and with it, and compare.
 
-    Both times the real `slotd run` is in front of a simulated engine that runs faster than a real
+    Each time the real `slotd run` is in front of a simulated engine that runs faster than a real
     one, with the speeds of a published server: a conversation of 37,000 tokens with side requests
     in between, a classifier that rewrites the end of its transcript, long answers beside them, two
     chats that take turns. Nothing is needed but this program, and nothing is left running.

@@ -10,19 +10,23 @@ that are seconds are divided by the same number.
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from attrs import frozen
 
 from slotd.policy.settings import DEFAULTS
+from slotd.sim.options import TURN_TOKEN
 
 SLOTS, GROUPS = 6, 3
 """Batch slots of the simulated engine, and its pipelined groups."""
 
-ENGINE_SWITCHES = {
-    "STRATA_PIPELINE_ACTIVE_ROWS": "1",
-    "STRATA_SLOT_CHECKPOINTS": "2",
-    "STRATA_BRANCH_CHECKPOINT": "1024",
-}
+ENGINE_SWITCHES: Mapping[str, str] = MappingProxyType(
+    {
+        "STRATA_PIPELINE_ACTIVE_ROWS": "1",
+        "STRATA_SLOT_CHECKPOINTS": "2",
+        "STRATA_BRANCH_CHECKPOINT": "1024",
+    }
+)
 """The engine's own environment: idle slots are left alone, and keep two checkpoints each."""
 
 _OURS = ("STRATA_", "SLOTD_")
@@ -40,8 +44,17 @@ class Column:
     about: str
     """What it means, in a line for the reader."""
 
-    policy: str
-    """The `policy` setting of slotd."""
+    phrase: str
+    """The title as the end of a sentence."""
+
+    slotd: tuple[str, ...]
+    """Options of slotd."""
+
+    engine: tuple[str, ...] = ("--batch-groups", str(GROUPS))
+    """Options of the engine, beside the number of its slots."""
+
+    switches: Mapping[str, str] = ENGINE_SWITCHES
+    """The engine's environment."""
 
 
 COLUMNS = (
@@ -49,9 +62,20 @@ COLUMNS = (
         "without",
         "without slotd",
         "the serve process chooses the slots; slotd only passes its lines on (--policy off)",
-        "off",
+        "without slotd",
+        ("--policy", "off"),
     ),
-    Column("with", "with slotd", "slotd chooses the slots and the parks", "retention"),
+    Column("with", "with slotd", "slotd chooses the slots and the parks", "with slotd", ()),
+    Column(
+        "emulated",
+        "engine without park=",
+        "slotd before an engine as it is released, its slots in one group: slotd parks by requests "
+        "of its own (--park emulated)",
+        "with it before an engine without park=",
+        ("--park", "emulated", "--set", f"slotd.turn_token={TURN_TOKEN}"),
+        engine=(),
+        switches=MappingProxyType({}),
+    ),
 )
 """From left to right; the first one is what the others are compared with."""
 
@@ -59,9 +83,9 @@ COLUMNS = (
 def command(column: Column, config: Path, log: Path, speed: float) -> list[str]:
     """Return the command that a serve process would start as its engine."""
     engine = [sys.executable, "-m", "slotd.sim", "--serve", "--speed", f"{speed:g}"]
-    engine += ["--batch", str(SLOTS), "--batch-groups", str(GROUPS)]
+    engine += ["--batch", str(SLOTS), *column.engine]
     slotd = [sys.executable, "-m", "slotd", "run", "--config", str(config)]
-    slotd += ["--policy", column.policy, "--log-file", str(log), "--log-format", "json"]
+    slotd += [*column.slotd, "--log-file", str(log), "--log-format", "json"]
     return [*slotd, "--", *engine]
 
 
@@ -71,7 +95,10 @@ def configuration(speed: float) -> str:
     return "[policy]\n" + "".join(seconds)
 
 
-def environment(inherited: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of slotd and the engine: `inherited` without any setting of theirs."""
+def environment(column: Column, inherited: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of slotd and the engine: `inherited` without other settings of theirs.
+
+    What of it is theirs is the column's.
+    """
     kept = {name: value for name, value in inherited.items() if not name.startswith(_OURS)}
-    return kept | ENGINE_SWITCHES
+    return kept | dict(column.switches)

@@ -11,7 +11,7 @@ are not enough. The engine ends with slotd.
 import os
 import subprocess
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -25,6 +25,7 @@ from protocol.reader import LineReader
 from protocol.tokens import EMPTY, TokenIds
 from slotd.demo.columns import Column, command, configuration, environment
 from slotd.demo.outcome import Result, Turn
+from slotd.demo.parks import parks_ms
 from slotd.demo.script import Leave, Pause, Say, Scene
 from slotd.demo.stopwatch import Stopwatch, Wait
 from slotd.sim.serve import Serve
@@ -56,8 +57,11 @@ class _Asked:
     legs: tuple[Leg, ...] = ()
     answer: tuple[int, ...] | None = None
 
-    def turn(self) -> Turn:
-        """Sum up; the request has ended or its client has gone."""
+    def turn(self, parks: Mapping[int, float]) -> Turn:
+        """Sum up; the request has ended or its client has gone.
+
+        `parks` is the time of the parks before each request that no client sees, see `parks_ms`.
+        """
         first = self.wait.first_token_ms
         if first is None or not self.legs:
             raise DemoError(f"{self.say.what}: there was no first token")
@@ -70,7 +74,7 @@ class _Asked:
             known=self.known,
             reused=self.legs[0].resumed,
             read=sum(leg.read for leg in self.legs),
-            first_token_ms=first,
+            first_token_ms=first + parks.get(self.wait.number, 0.0),
             answer=self.answer,
         )
 
@@ -123,13 +127,15 @@ class _Clients:
                 else:
                     await self._ask(scene.title, step)
 
-    def turns(self) -> tuple[Turn, ...]:
+    def turns(self, parks: Mapping[int, float]) -> tuple[Turn, ...]:
         """Return what every request took, in the script's order; all of them are over.
+
+        `parks` as for `_Asked.turn`.
 
         Raises:
             DemoError: one of them got no token.
         """
-        return tuple(asked.turn() for asked in self._asked)
+        return tuple(asked.turn(parks) for asked in self._asked)
 
     async def _ask(self, scene: str, say: Say) -> None:
         transcript = self._transcripts.get(say.conversation, EMPTY)
@@ -248,7 +254,7 @@ async def _play(
                 nursery.cancel_scope.cancel()
     if not over:
         raise DemoError(f"{column.title}: {failure} (see {errors} and {log})")
-    return Result(column, clients.turns(), str(log))
+    return Result(column, clients.turns(parks_ms(log)), str(log))
 
 
 @asynccontextmanager
@@ -264,7 +270,7 @@ async def _slotd(
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=error_file,
-                env=environment(os.environ),
+                env=environment(column, os.environ),
                 start_new_session=True,
             )
         try:

@@ -60,7 +60,7 @@ def screen(
         yield from _paragraph(sentence, width)
     yield Text()
     yield from _paragraph("What slotd did, and why it put a request where it did:", width)
-    log = results[-1].log
+    log = next((result.log for result in results if result.column.name == "with"), results[-1].log)
     yield Text(f"  {program} tail --no-follow {log}")
     yield Text(f"  {program} explain {log} --request 2")
 
@@ -145,7 +145,7 @@ def _conclusions(results: Sequence[Result]) -> Iterator[str]:
 
 
 def _each(results: Sequence[Result], figure: Callable[[Result], str]) -> str:
-    return ", ".join(f"{figure(result)} {result.column.title}" for result in results)
+    return ", ".join(f"{figure(result)} {result.column.phrase}" for result in results)
 
 
 def _next_turn(result: Result) -> Turn:

@@ -3,6 +3,8 @@
 Lives here: what a request waited for on the control lines. Must not live here: a clock; a clock of
 this process would also measure how busy the machine is.
 
+slotd's own requests are not seen here; slotd's log tells of them (`parks`).
+
 A request's time to first token is its own read (`DONE`'s prompt_ms) and all that ran on the control
 lines between its arrival and its turn: reads, decoding there, copies into slots. A request that was
 decoding there when it arrived is stopped within one step, which is not counted; nothing may arrive
@@ -24,6 +26,9 @@ class Wait:
 
     first_token_ms: float | None = None
 
+    number: int = 0
+    """The place of its first line among all requests' lines, from 1: slotd's number of it."""
+
 
 @define(eq=False)
 class Stopwatch:
@@ -35,6 +40,7 @@ class Stopwatch:
     _prompt: int = 0
     _waiting: list[Wait] = field(factory=list)
     _reading: Wait | None = None
+    _lines: int = 0
 
     def arrived(self) -> Wait:
         """Note that a request has arrived, before its line is sent."""
@@ -47,10 +53,12 @@ class Stopwatch:
         """Note a line sent to the engine."""
         if line.startswith((b"GEN", b"BGEN")):
             self._busy = True
+            self._lines += 1
 
     def first_token(self, wait: Wait) -> None:
         """Note that the first token of a request has come."""
         self._reading = wait
+        wait.number = wait.number or self._lines
 
     def heard(self, line: EngineLine) -> None:
         """Note a line of the engine."""

@@ -110,10 +110,25 @@ def test_waits_are_the_published_14_seconds_and_one(played: Played) -> None:
     assert all(14_000 < ms < 15_000 for ms in without)
     assert all(500 < ms < 1_000 for ms in with_slotd)
     # What it costs: 37,358 tokens are copied at 13.2 ms per 1,000 before the side request is read.
-    before, after = (
+    before, after, by_own_request = (
         played.of(name, "side request", "first_token_ms")[0] for name in played.columns
     )
     assert after - before == pytest.approx(37_358 * 0.0132, abs=1)
+    # A request of slotd's own has a request's fixed time and one window besides.
+    assert by_own_request - after == pytest.approx(100 + 15, abs=1)
+
+
+def test_an_engine_without_a_park_keeps_the_conversation_up_to_its_last_turn(
+    played: Played,
+) -> None:
+    # The first turn begins after 36,998 tokens and three of the reply's header.
+    assert played.reused("emulated", "next turn")[0] == 36_998
+    assert min(played.reused("emulated", "agent's step")) == 36_998
+    assert played.reused("emulated", "chat 1, turn [23]") == [9_003, 9_003]
+    with_slotd, released = (
+        played.of(name, "next turn", "first_token_ms")[0] for name in ("with", "emulated")
+    )
+    assert released - with_slotd < 200
 
 
 def test_the_logs_are_where_it_says_and_tell_of_the_park(played: Played, logs: Path) -> None:
@@ -157,8 +172,11 @@ def test_the_readme_shows_what_the_demo_prints(played: Played) -> None:
         for turn, (reused, read, wait) in zip(row, batches_of_three(figures), strict=True):
             assert (reused, read) == (f"{turn['reused']:,}", f"{turn['read']:,}")
             assert float(wait) == pytest.approx(turn["first_token_ms"] / 1000, abs=0.2)
-    again = [f"{column['read_again']:,} {column['title']}" for column in played.columns.values()]
-    assert ", ".join(again) in conclusion
+    phrases = {column.name: column.phrase for column in COLUMNS}
+    again = [
+        f"{column['read_again']:,} {phrases[name]}" for name, column in played.columns.items()
+    ]
+    assert ", ".join(again) in " ".join(conclusion.split())
 
 
 FIRST_FIGURE = 25

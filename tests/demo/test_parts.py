@@ -52,7 +52,8 @@ def test_a_column_is_started_as_a_serve_process_starts_its_engine() -> None:
 
 
 def test_settings_of_the_person_who_runs_it_do_not_count() -> None:
-    given = environment({"PATH": "/bin", "STRATA_SLOT_TTL_MAX_S": "1", "SLOTD_POLICY": "off"})
+    inherited = {"PATH": "/bin", "STRATA_SLOT_TTL_MAX_S": "1", "SLOTD_POLICY": "off"}
+    given = environment(COLUMNS[0], inherited)
     assert given["PATH"] == "/bin"
     assert "STRATA_SLOT_TTL_MAX_S" not in given
     assert "SLOTD_POLICY" not in given
@@ -106,11 +107,10 @@ def three_results() -> list[Result]:
     opening = evolve(TURN, what="opens", known=0, reused=0, read=37_001, first_token_ms=14_000.0)
     side = evolve(TURN, what="side request", conversation="side", known=0, reused=0, read=300)
     lost = evolve(TURN, reused=0, read=37_400, first_token_ms=14_100.0)
-    third = Column("emulated", "engine without park=", "a third way", "retention")
     return [
         result(COLUMNS[0], opening, side, lost),
         result(COLUMNS[1], opening, side, TURN),
-        result(third, opening, side, TURN),
+        result(COLUMNS[2], opening, side, TURN),
     ]
 
 
@@ -143,7 +143,7 @@ def test_the_screen_fits_80_and_100_columns_and_shows_every_figure(
     assert "the same, token for token" in text
     assert "37,358 without slotd, 0 with slotd" in text.replace("\n", " ")
     assert "20 times as fast" in text.replace("\n", " ")
-    assert f"slotd tail --no-follow /logs/{'with' if columns == 2 else 'emulated'}.log" in text
+    assert "slotd tail --no-follow /logs/with.log" in text
 
 
 def test_answers_that_differ_are_said_loudly() -> None:

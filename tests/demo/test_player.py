@@ -27,7 +27,7 @@ async def test_a_column_that_cannot_be_played_is_named_with_its_logs(
 
     monkeypatch.setattr(player, "command", instead)
     with pytest.raises(player.DemoError) as refused:
-        await player.play_columns(COLUMNS[1:], write_script(1), 500, tmp_path, lambda _: None)
+        await player.play_columns(COLUMNS[1:2], write_script(1), 500, tmp_path, lambda _: None)
     text = str(refused.value)
     assert text == f"with slotd: {said} (see {tmp_path}/with.stderr and {tmp_path}/with.log)"
 
@@ -35,4 +35,4 @@ async def test_a_column_that_cannot_be_played_is_named_with_its_logs(
 async def test_logs_that_cannot_be_written_are_named(tmp_path: Path) -> None:
     nowhere = tmp_path / "missing"
     with pytest.raises(player.DemoError, match=r"missing/with\.log: cannot be written: No such"):
-        await player.play_columns(COLUMNS[1:], write_script(1), 500, nowhere, lambda _: None)
+        await player.play_columns(COLUMNS[1:2], write_script(1), 500, nowhere, lambda _: None)

@@ -23,7 +23,7 @@ from tests.paths import PROJECT
 from tests.readme import readme
 from tests.readme.emitted import emitted
 
-CHECKED = ("sim", "run", "engine", "shim", "look", "decide")
+CHECKED = ("sim", "run", "park", "engine", "shim", "look", "decide")
 KINDS = {"run", "check", "output", "file", "table"}
 
 ENGINE = f"""#!/bin/sh
@@ -82,7 +82,7 @@ def logged_to_stderr(name: str, said: bytes) -> bytes:
 
 
 def test_slotd_starts_the_engine_in_each_of_the_ways_shown(place: Path) -> None:
-    for name in ("run", "engine"):
+    for name in ("run", "park", "engine"):
         (block,) = readme.named("check", name)
         ran = shell(block.text, place, REQUESTS)
         assert b"\nREADY " in ran.stdout
