@@ -173,9 +173,7 @@ def test_the_readme_shows_what_the_demo_prints(played: Played) -> None:
             assert (reused, read) == (f"{turn['reused']:,}", f"{turn['read']:,}")
             assert float(wait) == pytest.approx(turn["first_token_ms"] / 1000, abs=0.2)
     phrases = {column.name: column.phrase for column in COLUMNS}
-    again = [
-        f"{column['read_again']:,} {phrases[name]}" for name, column in played.columns.items()
-    ]
+    again = [f"{column['read_again']:,} {phrases[name]}" for name, column in played.columns.items()]
     assert ", ".join(again) in " ".join(conclusion.split())
 
 
