@@ -125,10 +125,10 @@ class Hours:
     parked: int
 
 
-def working_hours(way: Way, seed: int, hours: float) -> Hours:
-    """Replay generated hours of two people with agents."""
+def working_hours(way: Way, people: int, seed: int, hours: float) -> Hours:
+    """Replay generated hours of so many people with agents."""
     policy = evolve(POLICIES["retention"], settings=way.settings)
-    run = replay(agent_day(people=2, hours=hours, seed=seed), policy, way.options)
+    run = replay(agent_day(people=people, hours=hours, seed=seed), policy, way.options)
     assert run.drifts == 0
     prompt = sum(row.prompt for row in run.rows)
     return Hours(
@@ -138,11 +138,12 @@ def working_hours(way: Way, seed: int, hours: float) -> Hours:
     )
 
 
-def days(seeds: Sequence[int], hours: float) -> None:
+def days(people: int, seeds: Sequence[int], hours: float) -> None:
     """Print the second table: each way's mean, and its gain over no parks on the same hours."""
     known = SidecarSettings(turn_token=TURN_TOKEN)
     own = evolve(known, park="emulated")
-    echo(f"\nTwo people with agents, {hours:g} hours, {len(seeds)} days")
+    who = "One person" if people == 1 else f"{people} people"
+    echo(f"\n{who} with agents, {len(seeds)} days of {hours:g} h")
     echo("\n| engine | parks | requests | reused | against none | first token | parks a day |")
     echo("| --- | --- | --- | ---: | ---: | ---: | ---: |")
     for name, options in (("4 slots", BATCH), ("6 slots, padded rows", PAD_ROWS)):
@@ -151,7 +152,7 @@ def days(seeds: Sequence[int], hours: float) -> None:
             ways += [Way(f"{way.name}, low", options, _low(way.settings)) for way in ways]
         base: list[Hours] = []
         for way in ways:
-            played = [working_hours(way, seed, hours) for seed in seeds]
+            played = [working_hours(way, people, seed, hours) for seed in seeds]
             base = base or played
             parks, _, low = way.name.partition(", ")
             echo(
@@ -186,7 +187,8 @@ def main(arguments: Sequence[str]) -> None:
     given = parser.parse_args(arguments)
     delays()
     if given.days:
-        days(range(1, given.days + 1), given.hours)
+        for people in (1, 2):
+            days(people, range(1, given.days + 1), given.hours)
 
 
 if __name__ == "__main__":
