@@ -89,13 +89,14 @@ class Host:
 @contextmanager
 def hosted(directory: Path, engine: Sequence[str], *options: str, **popen: Any) -> Iterator[Host]:
     """Host an engine with its sockets and its log in a directory."""
-    sockets = ("--set", f"host.socket={directory}/engine.sock")
+    where = ("--set", f"host.socket={directory}/engine.sock")
     log = ("--log-file", str(directory / "log"), "--log-level", "debug")
-    command = [*SLOTD, "host", *sockets, *log, *options, "--", *engine]
+    command = [*SLOTD, "host", *where, *log, *options, "--", *engine]
     popen.setdefault("env", clean_environment())
     with started(command, **popen) as process:
         host = Host(process, directory)
-        wait_until(lambda: process.poll() is not None or Path(host.socket).exists())
+        sockets = [Path(host.socket), Path(host.control)]
+        wait_until(lambda: process.poll() is not None or all(path.exists() for path in sockets))
         yield host
 
 
