@@ -69,13 +69,13 @@ def _engine(engine: EngineShape, prompt_rate: float) -> str:
     said += ["slot_cache" if engine.slot_cache else "no slot_cache"]
     if engine.batch_groups > 1:
         said += ["slot_padding_safe" if engine.slot_padding_safe else "pad rows"]
-    said += [_park(engine)]
+    said += [_how_parked(engine)]
     said += ["no turn_token"] if engine.turn_token is None else []
     rate = f"{prompt_rate:,.0f} tok/s" if prompt_rate else "none yet"
     return f"{', '.join(said)}; prompt rate {rate}"
 
 
-def _park(engine: EngineShape) -> str:
+def _how_parked(engine: EngineShape) -> str:
     if engine.slot_park and engine.park_admits:
         return "parks by requests of slotd's own"
     return "slot_park" if engine.slot_park else "no slot_park"
