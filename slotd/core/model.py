@@ -7,6 +7,8 @@ transitions (`client_lines`, `engine_lines` and what it joins), what is expected
 
 from collections.abc import Sequence
 
+from attrs import evolve
+
 from slotd.core.capabilities import Capabilities
 from slotd.core.events import Event, Level
 from slotd.core.flight import Flight, Request
@@ -46,6 +48,12 @@ class Model:
         self.pad_rows: PadRows | None = None
         self.failed_parks = 0
         """Parks by requests of slotd's own that failed, in a row."""
+
+    def assume_turn_token(self, turn_token: int | None) -> None:
+        """Take another token for what a turn begins with, unless the engine has said which."""
+        if self.capabilities.turn_token == self._turn_token:
+            self.capabilities = evolve(self.capabilities, turn_token=turn_token)
+        self._turn_token = turn_token
 
     def describe(self, capabilities: Capabilities) -> None:
         """Take in what the engine is; another number of slots makes all of them new ones."""

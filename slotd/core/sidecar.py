@@ -217,6 +217,7 @@ class Sidecar:
         A decider of another name begins with nothing learned.
         """
         self.settings = settings
+        self.model.assume_turn_token(settings.turn_token)
         if settings.policy_name not in (OFF, self.decider.name):
             self.decider = decider_named(settings.policy_name)
             self.model.recall = Recall() if isinstance(self.decider, StoryDecider) else None

@@ -92,6 +92,15 @@ def test_a_periodic_checkpoint_behind_the_turn_leaves_it_unknown() -> None:
     assert go_on(conversation(), f"{before},1,2,3,4,5,6,9,1,2", 0) == EVERY + 4
 
 
+def test_another_setting_counts_from_the_next_request_on() -> None:
+    talk = conversation(None)
+    talk.sidecar.replace_settings(evolve(EMULATED, turn_token=TURN))
+    assert go_on(talk, f"{FIRST},{REPLY},9,30,9,1,2", HELD) == HELD + 3
+    talk.sidecar.engine_eof(1.0)
+    assert talk.model.capabilities.turn_token == TURN
+
+
 def test_an_engines_own_turn_token_goes_first() -> None:
     talk = ParkTranscript("batch_slots=4 slot_cache=1 turn_token=8", evolve(EMULATED, turn_token=9))
+    talk.sidecar.replace_settings(evolve(EMULATED, turn_token=7))
     assert talk.model.capabilities.turn_token == 8
