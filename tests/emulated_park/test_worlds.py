@@ -66,8 +66,7 @@ def play(options: SimOptions, settings: SidecarSettings, seed: int) -> tuple[Cro
     return crowd, world, sidecar
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-@pytest.mark.parametrize("settings", SETTINGS)
+@pytest.mark.parametrize(("settings", "seed"), [*zip(SETTINGS, (1, 2, 1), strict=True)])
 @pytest.mark.parametrize("level", LEVELS)
 def test_every_token_is_exact_and_nothing_is_wrongly_believed(
     level: str, settings: str, seed: int
