@@ -67,7 +67,9 @@ def command(tests: Sequence[str], report: int) -> list[str]:
 
 def environment() -> dict[str, str]:
     """Return the environment of that command."""
-    outside = {name: value for name, value in os.environ.items() if not name.startswith("SLOTD_")}
+    # Nor is the pytest inside a worker of one that spreads its tests over the cores outside.
+    hidden = ("SLOTD_", "PYTEST_")
+    outside = {name: value for name, value in os.environ.items() if not name.startswith(hidden)}
     return {
         **outside,
         "BASE": sys.base_prefix,
