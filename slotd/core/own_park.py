@@ -104,9 +104,9 @@ def hindrance(model: Model, table: Table, park: Park) -> Hindrance | None:
     """Return what keeps slotd from carrying out a park that was decided, if anything."""
     main, context = model.main, model.capabilities.context
     prompt = len(main.history) + 1
-    if main.pending is None or (context is not None and prompt + MAX_NEW + ROOM > context):
+    if context is not None and prompt + MAX_NEW + ROOM > context:
         return "no_room"
-    if not main.exact and not _affordable(model, prompt):
+    if main.pending is None or not (main.exact or _affordable(model, prompt)):
         return "inexact"
     if park.reason in ("older", "sibling") and park.slot is not None:
         sure = table.slots[park.slot].shared_main if park.reason == "older" else 1
