@@ -108,9 +108,11 @@ def plan_yield(
     """
     request = model.flight.reading()
     own = model.slot(model.numbering.engine_slot(line.slot))
-    if request is None or request.batch or request.images or own is None or own.taken:
+    if own is None or own.taken or (request is not None and request.batch):
         return None
     give_up_yield(model, line.slot)
+    if request is None or request.images:
+        return None
     if request.prompt is None or model.flight.full or not decides(model, settings):
         return Reservation(request, own.number) if own.idle else None
     state = RequestState("BGEN", line.slot, request.prompt, request.cvec)

@@ -187,7 +187,11 @@ class Sidecar:
         """
         self._now = now
         output = Output()
-        for item in map(_last_line, self._client.finish()):
+        rest = self._client.finish()
+        if self._detour is not None:
+            # Nothing may come behind a line without its end.
+            self._let_all_go(self._detour, output)
+        for item in map(_last_line, rest):
             self._client_item(item, output)
         self._inside_client_line = False
         if self._detour is not None:

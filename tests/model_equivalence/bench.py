@@ -64,6 +64,8 @@ class Bench:
         self._client_reads = bytearray()
         self._hints: dict[int, int] = {}
         self._ready = False
+        self._hung_up = False
+        """The engine's input has ended: nothing reaches it any more."""
         self.use(settings)
         self.wire.watches = self.known.all_reported = settings.park != "emulated"
         self.wire.off = settings.policy_name == OFF
@@ -123,6 +125,7 @@ class Bench:
         self._passed(self.sidecar.client_eof(self.now), ended=True)
         self.to_engine()
         self.engine.eof()
+        self._hung_up = True
 
     def end_of_engine(self) -> None:
         """Let the engine's pipe close: nothing is believed of it any more."""
@@ -194,7 +197,8 @@ class Bench:
         assert output.to_engine == [] or not self.wire.watches
         for _, raw in self.wire.passed(b"".join(output.to_engine)):
             self._note_overwriting(raw)
-        self._to_engine += b"".join(output.to_engine)
+        if not self._hung_up:
+            self._to_engine += b"".join(output.to_engine)
         heard = b"".join(output.to_client)
         self.wire.heard(heard, said)
         self._to_client += heard

@@ -4,6 +4,8 @@ import pytest
 
 from slotd.core.flight import BOUND
 from slotd.core.settings import SidecarSettings
+from slotd.core.state import Activity
+from slotd.policy.settings import PolicySettings
 from tests.core.transcript import ACTIVE_ROWS, Transcript
 
 PAD_ROWS = "batch_slots=6 batch_groups=2 slot_cache=1"
@@ -211,3 +213,40 @@ def test_an_err_to_a_line_that_could_not_be_followed_ends_that_line_alone() -> N
     assert talk.main_holds() == ""
     talk.play("<< RESUME 0\n<< T 9\n<< DONE 1 2 1 1 length")
     assert len(talk.model.flight) == talk.model.flight.untracked == 0
+
+
+def test_a_number_that_turns_up_in_a_late_yield_keeps_no_cancelled_read() -> None:
+    talk = Transcript()
+    talk.play(
+        """
+        >> GEN 5 1,2,3,4
+        << RESUME 0
+        << PP 2 4 1 1
+        >> BYIELD 0
+        << YIELDED 0 2
+        << DONE 0 4 1 1 cancel
+        >> GEN 5 7,8,9
+        << RESUME 0
+        << T 5
+        << T 6
+        << DONE 2 3 1 1 stop
+        """
+    )
+    assert talk.slot(0).activity is Activity.YIELDED
+    talk.play(">> BYIELD 0")
+    assert talk.slot(0).activity is Activity.IDLE
+    assert talk.holds(0) == "1,2"
+
+
+def test_an_unfinished_last_line_comes_behind_a_request_that_waits_for_a_park() -> None:
+    policy = PolicySettings(park_min_value=0)
+    settings = SidecarSettings(policy=policy, park="emulated", turn_token=9)
+    talk = Transcript("batch_slots=4 slot_cache=1", settings=settings)
+    talk.solo("1,2,9,3", tokens="4 5")
+    own = talk.write(">>", b"BGEN 0 5 7,8\n")
+    assert own.endswith(b" 2 1,2,9,3,4,5\n")
+    talk.write(">>", b"BSTOP 3")
+    output = talk.sidecar.client_eof(1.0)
+    request, last = output.to_engine
+    assert request.endswith(b" 7,8\n")
+    assert last.startswith(b"BSTOP ")
