@@ -170,6 +170,9 @@ def test_a_restart_while_the_engine_loads_and_a_client_waits() -> None:
         wait_for(lambda: shown("StatusText").startswith("loading"))
         with attached() as client:
             run("systemctl", "restart", "slotd.service", "slotd.socket")
+            # It was in time for the old service and has ended with it, or is the new one's client.
+            assert client.process.stdin is not None
+            client.process.stdin.close()
             client.process.wait(60)
         assert shown("ActiveState") == shown("ActiveState", "slotd.socket") == "active"
 
