@@ -149,6 +149,7 @@ class Play:
         return (
             reading is not None
             and reading.yields_to is None
+            and len(reading.prompt) > 0
             and (reading.slot is not None or bool(self.client.free()))
         )
 

@@ -8,17 +8,17 @@ from tests.model_equivalence.budget import of_seed, rounds, seeds
 
 
 def test_model_and_client_after_any_acts() -> None:
-    for settings in rounds(examples=70, steps=40):
+    for settings in rounds(examples=140, steps=40):
         run_state_machine_as_test(BehavingClient, settings=settings)
 
 
 def test_model_and_client_after_many_random_acts() -> None:
-    for seed in seeds(60):
+    for seed in seeds(140):
         with of_seed(seed):
             RandomPlay(seed).run(60)
 
 
 def test_model_and_client_with_parks_by_requests_of_slotds_own() -> None:
-    for seed in seeds(20):
+    for seed in seeds(60):
         with of_seed(seed):
             RandomPlay(seed, own_parks=True).run(60)
