@@ -45,6 +45,7 @@ from protocol.tokens import (
     common_prefix,
     format_ids,
     is_proper_prefix,
+    last_index,
     parse_ids,
 )
 
@@ -86,6 +87,7 @@ __all__ = [
     "common_prefix",
     "format_ids",
     "is_proper_prefix",
+    "last_index",
     "parse_client_line",
     "parse_engine_line",
     "parse_ids",

@@ -83,6 +83,12 @@ def format_ids(ids: TokenIds) -> bytes:
     return rows[written][:-1].tobytes()
 
 
+def last_index(ids: TokenIds, token: int) -> int | None:
+    """Return where `token` stands last in ``ids``, shape (tokens,); None when it does not."""
+    found = np.flatnonzero(ids == token)
+    return int(found[-1]) if len(found) else None
+
+
 def common_prefix(a: TokenIds, b: TokenIds) -> int:
     """How many tokens two histories share from their start.
 

@@ -14,10 +14,9 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Final
 
-import numpy as np
 from attrs import define, evolve, frozen
 
-from protocol.tokens import TokenIds
+from protocol.tokens import TokenIds, last_index
 from slotd.policy.story import Return, Story
 
 MEMORY: Final = 4096
@@ -75,10 +74,7 @@ class _Filed:
 
 def last_turn(tokens: TokenIds, turn_token: int | None) -> int:
     """Return the tokens before the last `turn_token`; 0 when there is none or it is not known."""
-    if turn_token is None:
-        return 0
-    found = np.flatnonzero(tokens == turn_token)
-    return int(found[-1]) if len(found) else 0
+    return 0 if turn_token is None else last_index(tokens, turn_token) or 0
 
 
 class Recall:

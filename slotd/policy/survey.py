@@ -6,10 +6,9 @@ Here: the only place where the policy compares tokens, and the words of POLICY.m
 
 from collections.abc import Sequence
 
-import numpy as np
 from attrs import frozen
 
-from protocol.tokens import TokenIds, common_prefix
+from protocol.tokens import TokenIds, common_prefix, last_index
 from slotd.policy.runs import Runs
 from slotd.policy.settings import PolicySettings
 from slotd.policy.table import (
@@ -189,9 +188,9 @@ def last_turn(tokens: Tokens, turn_token: int | None) -> int:
         return len(tokens)
     if isinstance(tokens, Runs):
         at = tokens.last_index(turn_token)
-        return len(tokens) if at is None else at
-    found = np.flatnonzero(tokens == turn_token)
-    return int(found[-1]) if len(found) else len(tokens)
+    else:
+        at = last_index(tokens, turn_token)
+    return len(tokens) if at is None else at
 
 
 def _ids(tokens: Tokens) -> TokenIds:

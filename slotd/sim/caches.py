@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from attrs import Factory, define, frozen
 
-from protocol.tokens import EMPTY, TokenIds, common_prefix
+from protocol.tokens import EMPTY, TokenIds, common_prefix, last_index
 from slotd.sim.options import TURN_TOKEN, SimOptions
 from slotd.sim.token_model import TokenState
 
@@ -147,8 +147,7 @@ class Holdings:
 
 def last_turn(tokens: TokenIds) -> int | None:
     """Where the last turn of a conversation begins: the place of its last turn token, or None."""
-    places = np.flatnonzero(tokens == TURN_TOKEN)
-    return int(places[-1]) if len(places) else None
+    return last_index(tokens, TURN_TOKEN)
 
 
 class Caches:

@@ -5,7 +5,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from protocol import EMPTY, TokenIds, common_prefix, format_ids, is_proper_prefix, parse_ids
+from protocol import (
+    EMPTY,
+    TokenIds,
+    common_prefix,
+    format_ids,
+    is_proper_prefix,
+    last_index,
+    parse_ids,
+)
 from tests.protocol.strategies import untimed
 
 INT32_MAX = 2**31 - 1
@@ -131,3 +139,11 @@ def test_no_tokens_begin_anything_but_no_tokens() -> None:
     assert is_proper_prefix(EMPTY, array([1]))
     assert not is_proper_prefix(EMPTY, EMPTY)
     assert common_prefix(EMPTY, array([1])) == 0
+
+
+def test_the_last_index_of_a_token_is_where_it_stands_last() -> None:
+    ids = array([7, 1, 7, 2])
+    assert last_index(ids, 7) == 2
+    assert last_index(ids, 2) == 3
+    assert last_index(ids, 9) is None
+    assert last_index(EMPTY, 7) is None
