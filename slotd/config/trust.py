@@ -21,8 +21,8 @@ def untrusted(path: str, status: os.stat_result, what: str) -> str | None:
     if writer:
         return f"{what} {path} can be written by {writer}: as root, use one only root can write"
     # Not pathlib: it would cost 10 ms of every start of the engine.
-    directory = os.path.dirname(os.path.realpath(path))  # noqa: PTH120
-    parent = os.stat(directory)  # noqa: PTH116
+    directory = os.path.dirname(os.path.realpath(path))  # noqa: PTH120 - see above
+    parent = os.stat(directory)  # noqa: PTH116 - see above
     writer = _other_writer(parent)
     if writer and not parent.st_mode & stat.S_ISVTX:
         return (

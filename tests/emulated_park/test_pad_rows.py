@@ -1,5 +1,7 @@
 """Where a park goes whose window costs idle slots below it their state, and the rows put low."""
 
+from typing import Any
+
 import pytest
 from attrs import evolve
 from hypothesis import given
@@ -9,7 +11,7 @@ from slotd.core.history import History
 from slotd.policy.pad_rows import survives, value_lost
 from slotd.policy.park import Park, admits_park, park
 from slotd.policy.place import Placement, place
-from slotd.policy.table import SlotRow, Table, group, protected, slot_value
+from slotd.policy.table import EngineShape, SlotRow, Table, group, protected, slot_value
 from slotd.policy.table_json import table_from_json, table_to_json
 from tests.core.transcript import ids
 from tests.emulated_park.transcript import HELD, LONG, parking
@@ -106,10 +108,10 @@ SLOTS = st.builds(
 
 @given(st.lists(SLOTS, min_size=6, max_size=6), st.sampled_from([2, 3]), st.booleans())
 def test_a_park_never_costs_or_loses_what_it_must_not(
-    facts: list[dict[str, object]], groups: int, low: bool
+    facts: list[dict[str, Any]], groups: int, low: bool
 ) -> None:
     engine = evolve(PARKS, batch_groups=groups, low_rows=low)
-    rows = [row(slot, **each) for slot, each in enumerate(facts)]  # type: ignore[arg-type]
+    rows = [row(slot, **each) for slot, each in enumerate(facts)]
     of = table(*rows, engine=engine, main=MAIN)
     placement = place(of)
     chosen = park(of, placement)
@@ -128,8 +130,8 @@ def test_a_park_never_costs_or_loses_what_it_must_not(
             assert not (other.idle and protected(of, other))
 
 
-def placed(*rows: SlotRow, engine: object = LOW) -> int | None:
-    return place(table(*rows, engine=engine)).slot  # type: ignore[arg-type]
+def placed(*rows: SlotRow, engine: EngineShape = LOW) -> int | None:
+    return place(table(*rows, engine=engine)).slot
 
 
 def test_low_rows_put_a_request_low_although_a_higher_slot_holds_less() -> None:
