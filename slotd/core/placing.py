@@ -14,13 +14,12 @@ from slotd.core.model import Model
 from slotd.core.own_park import Hindrance, emulates, hindrance
 from slotd.core.settings import OFF, SidecarSettings
 from slotd.core.state import Activity, Main, Slot
-from slotd.policy.decide import Decider, Decision
+from slotd.policy.decide import Decider, Decision, go_on
 from slotd.policy.json_fields import JsonValue
-from slotd.policy.park import main_value, park
-from slotd.policy.place import Placement
+from slotd.policy.park import main_value
 from slotd.policy.story import Stories, Story
 from slotd.policy.survey import MainState, RequestState, SlotState, survey
-from slotd.policy.table import SlotOccupancy, Table, slot_score
+from slotd.policy.table import SlotOccupancy, Table
 from slotd.policy.table_json import as_logged, table_to_json
 
 
@@ -79,7 +78,7 @@ def plan_request(
     request = RequestState(line.verb, line.slot, line.ids, line.cvec, line.images)
     story = tell_story(model, number, line.ids, now)
     table = with_stories(model, slot_table(model, settings, request, now), story)
-    decision = _checked(model, decider.decide(table)) if kept is None else _go_on(table, kept)
+    decision = _checked(model, decider.decide(table)) if kept is None else go_on(table, kept)
     if settings.keep_client_keys and line.key(b"park") is not None:
         decision = evolve(decision, park=None)
     parking = _parking(number, table, decision)
@@ -207,13 +206,6 @@ def _checked(model: Model, decision: Decision) -> Decision:
     if len(set(named)) < len(named) or any(slot is None or not slot.idle for slot in slots):
         raise ValueError("the policy named a slot it cannot have")
     return decision
-
-
-def _go_on(table: Table, kept: int) -> Decision:
-    """Decide about a read that goes on: its slot is settled, the main session is parked as ever."""
-    row = table.slots[kept]
-    placement = Placement(kept, "continue", kept, row.tokens, slot_score(table, row))
-    return Decision(placement, park(table, placement))
 
 
 def _placed(number: int, verb: str, table: Table, decision: Decision) -> Event:

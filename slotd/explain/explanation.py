@@ -13,11 +13,9 @@ from slotd.explain.account import Account
 from slotd.explain.log import Logged, LoggedDecision, LoggedPark
 from slotd.explain.outcome import Happening, outcome
 from slotd.explain.what_if import SlotChange, changed_settings, changed_slots, with_settings
-from slotd.policy.decide import Decision, RetentionDecider
+from slotd.policy.decide import Decision, RetentionDecider, go_on
 from slotd.policy.json_fields import JsonValue
-from slotd.policy.park import park
-from slotd.policy.place import Placement
-from slotd.policy.table import Table, slot_score
+from slotd.policy.table import Table
 from slotd.policy.table_json import decision_to_json, table_to_json
 
 
@@ -99,10 +97,8 @@ def _verdict(logged: Logged, table: Table) -> Verdict:
     kept = _kept_read(logged)
     parks = logged.verb != "BYIELD"
     if kept is not None:
-        row = table.slots[kept]
-        placement = Placement(kept, "continue", kept, row.tokens, slot_score(table, row))
-        decision = Decision(placement, park(table, placement))
-        place_rules = placing.going_on(table, placement)
+        decision = go_on(table, kept)
+        place_rules = placing.going_on(table, decision.placement)
     else:
         decision = RetentionDecider().decide(table)
         place_rules = placing.accounts(table, decision.placement)

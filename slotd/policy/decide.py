@@ -10,7 +10,7 @@ from attrs import frozen
 
 from slotd.policy.park import Park, park
 from slotd.policy.place import Placement, place
-from slotd.policy.table import Table
+from slotd.policy.table import Table, slot_score
 
 
 @frozen
@@ -64,3 +64,13 @@ class RetentionDecider:
         """Place the request, then choose where the main session's conversation is parked."""
         placement = place(table)
         return Decision(placement, park(table, placement))
+
+
+def go_on(table: Table, slot: int) -> Decision:
+    """Decide about a read that gave way and goes on in the slot that keeps its part.
+
+    Its slot is settled; where the main session's conversation is parked is chosen as ever.
+    """
+    row = table.slots[slot]
+    placement = Placement(slot, "continue", slot, row.tokens, slot_score(table, row))
+    return Decision(placement, park(table, placement))

@@ -4,8 +4,8 @@ Here: POLICY.md, place(), one function a rule, and the reclaim order that a park
 what else moves because of the placement (see `park`).
 """
 
-from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Literal, NamedTuple, TypeAlias
 
 from attrs import frozen
 
@@ -26,6 +26,9 @@ from slotd.policy.table import (
 
 PlaceReason = Literal["continue", "spread", "sibling", "reclaim", "least_loss", "none_idle", "solo"]
 """The rule that chose the slot; none_idle and solo choose none."""
+
+Chosen: TypeAlias = tuple[SlotRow, PlaceReason]
+"""A slot, and the rule that chose it."""
 
 NEAR_SHARE = 0.02
 """A match this share of the best below it is as good as the best."""
@@ -54,10 +57,23 @@ class Placement:
 
 def place(table: Table) -> Placement:
     """Choose the slot for the table's request: the first rule of POLICY.md that names one."""
+    return place_by(
+        table,
+        lambda: (
+            continue_or_spread(table) or sibling(table) or reclaim_slot(table) or least_loss(table)
+        ),
+    )
+
+
+def place_by(table: Table, choose: Callable[[], Chosen | None]) -> Placement:
+    """Place the table's request where `choose` says: a slot and why, None where none is idle.
+
+    A solo request takes no slot, and nothing is chosen for it.
+    """
     resume = hint(table)
     if table.request.solo:
         return Placement(None, "solo", resume.source, resume.tokens, None)
-    chosen = continue_or_spread(table) or sibling(table) or reclaim_slot(table) or least_loss(table)
+    chosen = choose()
     if chosen is None:
         return Placement(None, "none_idle", resume.source, resume.tokens, None)
     row, reason = chosen
@@ -109,7 +125,7 @@ def continue_rank(table: Table, row: SlotRow, sources: list[SlotRow]) -> Continu
     return ContinueRank(load(table, row), not near, -match(table, row), order(table, row))
 
 
-def continue_or_spread(table: Table) -> tuple[SlotRow, PlaceReason] | None:
+def continue_or_spread(table: Table) -> Chosen | None:
     """Keep a continued conversation in its slot, or spread it to a less loaded group.
 
     Candidates: the near sources, and the blank idle slots whose load is below every near source's;
@@ -155,7 +171,7 @@ def sibling_rank(table: Table, row: SlotRow) -> SiblingRank:
     return SiblingRank(-row.shared, order(table, row))
 
 
-def sibling(table: Table) -> tuple[SlotRow, PlaceReason] | None:
+def sibling(table: Table) -> Chosen | None:
     """Replace an older version of the same conversation, protected or not: the most shared."""
     versions = sibling_versions(table)
     if not versions:
@@ -211,7 +227,7 @@ def reclaimable(table: Table) -> list[SlotRow]:
     ]
 
 
-def reclaim_slot(table: Table) -> tuple[SlotRow, PlaceReason] | None:
+def reclaim_slot(table: Table) -> Chosen | None:
     """Take the reclaimable slot that is missed least."""
     chosen = reclaim_order(table, reclaimable(table))
     return None if chosen is None else (chosen, "reclaim")
@@ -247,7 +263,7 @@ def least_losses(table: Table) -> list[SlotRow]:
     return [row for lost, row in losses if lost <= limit]
 
 
-def least_loss(table: Table) -> tuple[SlotRow, PlaceReason] | None:
+def least_loss(table: Table) -> Chosen | None:
     """Overwrite, at once, the idle slot that loses least; of about equal losses the lowest rank."""
     about_equal = least_losses(table)
     if not about_equal:

@@ -12,10 +12,10 @@ from typing import Final
 from attrs import frozen
 
 from slotd.policy.decide import Decision
-from slotd.policy.match import hint, match
-from slotd.policy.park import Park, kept, older, something_to_park
-from slotd.policy.place import Placement, PlaceReason
-from slotd.policy.table import SlotRow, Table, blank, order, slot_score
+from slotd.policy.match import match
+from slotd.policy.park import Park, destinations, kept, older, something_to_park
+from slotd.policy.place import Chosen, Placement, place_by
+from slotd.policy.table import SlotRow, Table, blank, order
 
 LLAMA_SIMILARITY: Final = 0.1
 """llama.cpp's default for --slot-prompt-similarity."""
@@ -72,16 +72,15 @@ Chooser = Callable[[list[SlotRow]], SlotRow | None]
 
 
 def _placed(table: Table, choose: Chooser) -> Placement:
-    resume = hint(table)
-    if table.request.solo:
-        return Placement(None, "solo", resume.source, resume.tokens, None)
-    chosen = choose([row for row in table.slots if row.idle])
-    if chosen is None:
-        return Placement(None, "none_idle", resume.source, resume.tokens, None)
-    reason: PlaceReason = (
-        "continue" if match(table, chosen) else "reclaim" if blank(table, chosen) else "least_loss"
-    )
-    return Placement(chosen.slot, reason, resume.source, resume.tokens, slot_score(table, chosen))
+    def idle() -> Chosen | None:
+        row = choose([row for row in table.slots if row.idle])
+        if row is None:
+            return None
+        if match(table, row):
+            return row, "continue"
+        return row, "reclaim" if blank(table, row) else "least_loss"
+
+    return place_by(table, idle)
 
 
 def _parked(table: Table, placement: Placement, choose: Chooser) -> Park | None:
@@ -90,8 +89,7 @@ def _parked(table: Table, placement: Placement, choose: Chooser) -> Park | None:
         return None
     if kept(table, main):
         return Park(None, "kept")
-    taken = (placement.slot, placement.source)
-    free = [row for row in table.slots if row.idle and row.slot not in taken]
+    free = destinations(table, placement)
     chosen = choose(free)
     return older(table, free) or (
         Park(None, "no_slot") if chosen is None else Park(chosen.slot, "reclaim")

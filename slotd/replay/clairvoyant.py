@@ -21,11 +21,10 @@ from attrs import frozen
 
 from slotd.core.recall import CHECKPOINT_EVERY
 from slotd.policy.decide import Decision, ExpectedLoss
-from slotd.policy.match import hint
-from slotd.policy.park import Park, kept, older, something_to_park
-from slotd.policy.place import Placement, continue_or_spread
+from slotd.policy.park import Park, destinations, kept, older, something_to_park
+from slotd.policy.place import Chosen, Placement, continue_or_spread, place_by
 from slotd.policy.story import Story
-from slotd.policy.table import SlotRow, Table, blank, load, order, slot_score
+from slotd.policy.table import SlotRow, Table, blank, load, order
 from slotd.workload.prompt import Prompt
 from slotd.workload.traffic import RequestSpec, Traffic
 
@@ -129,8 +128,7 @@ class Clairvoyant:
             return Decision(placement, None, losses)
         if kept(table, main):
             return Decision(placement, Park(None, "kept"), losses)
-        taken = (placement.slot, placement.source)
-        free = [row for row in table.slots if row.idle and row.slot not in taken]
+        free = destinations(table, placement)
         worth = self._future.saves(stories.main, main.tokens, now)
         if worth == 0:
             return Decision(placement, Park(None, "main_low_value"), losses)
@@ -139,18 +137,12 @@ class Clairvoyant:
 
 
 def _place(table: Table, losses: tuple[ExpectedLoss, ...]) -> Placement:
-    resume = hint(table)
-    if table.request.solo:
-        return Placement(None, "solo", resume.source, resume.tokens, None)
-    own = continue_or_spread(table)
-    if own is not None:
-        row, reason = own
-    else:
-        least = _least(table, [row for row in table.slots if row.idle], losses)
-        if least is None:
-            return Placement(None, "none_idle", resume.source, resume.tokens, None)
-        row, reason = least, "reclaim" if blank(table, least) else "least_loss"
-    return Placement(row.slot, reason, resume.source, resume.tokens, slot_score(table, row))
+    return place_by(table, lambda: continue_or_spread(table) or _saves_least(table, losses))
+
+
+def _saves_least(table: Table, losses: tuple[ExpectedLoss, ...]) -> Chosen | None:
+    row = _least(table, [row for row in table.slots if row.idle], losses)
+    return None if row is None else (row, "reclaim" if blank(table, row) else "least_loss")
 
 
 def _park(

@@ -18,15 +18,16 @@ from slotd.policy.adaptive.loss import prospect
 from slotd.policy.adaptive.returns import ReturnModel
 from slotd.policy.adaptive.watch import Watch
 from slotd.policy.decide import Decision, ExpectedLoss
-from slotd.policy.match import hint, resumable
+from slotd.policy.match import resumable
 from slotd.policy.park import Park, destinations, kept, older, park, something_to_park
 from slotd.policy.park import sibling as park_sibling
 from slotd.policy.place import (
     LOSS_MARGIN,
+    Chosen,
     Placement,
-    PlaceReason,
     continue_or_spread,
     place,
+    place_by,
     sibling,
 )
 from slotd.policy.story import Stories, Story
@@ -38,7 +39,6 @@ from slotd.policy.table import (
     holds_history,
     load,
     order,
-    slot_score,
 )
 
 ENOUGH: Final = 10
@@ -113,19 +113,15 @@ class AdaptiveDecider:
     # -- place -------------------------------------------------------------------------------------
 
     def _place(self, table: Table, stories: Stories, losses: tuple[ExpectedLoss, ...]) -> Placement:
-        resume = hint(table)
-        if table.request.solo:
-            return Placement(None, "solo", resume.source, resume.tokens, None)
-        chosen = (
-            continue_or_spread(table)
-            or own_turn(table, stories)
-            or sibling(table)
-            or _least_expected_loss(table, losses)
+        return place_by(
+            table,
+            lambda: (
+                continue_or_spread(table)
+                or own_turn(table, stories)
+                or sibling(table)
+                or _least_expected_loss(table, losses)
+            ),
         )
-        if chosen is None:
-            return Placement(None, "none_idle", resume.source, resume.tokens, None)
-        row, reason = chosen
-        return Placement(row.slot, reason, resume.source, resume.tokens, slot_score(table, row))
 
     # -- park --------------------------------------------------------------------------------------
 
@@ -167,7 +163,7 @@ def _held_elsewhere(table: Table, stories: Stories, row: SlotRow) -> bool:
     )
 
 
-def own_turn(table: Table, stories: Stories) -> tuple[SlotRow, PlaceReason] | None:
+def own_turn(table: Table, stories: Stories) -> Chosen | None:
     """Take the slot whose history the prompt shares up to its last turn: the conversation's own.
 
     So it is when a reply is sent back without its thinking. The most shared first.
@@ -184,9 +180,7 @@ def own_turn(table: Table, stories: Stories) -> tuple[SlotRow, PlaceReason] | No
     return min(own, key=lambda row: (-row.shared, order(table, row))), "sibling"
 
 
-def _least_expected_loss(
-    table: Table, losses: tuple[ExpectedLoss, ...]
-) -> tuple[SlotRow, PlaceReason] | None:
+def _least_expected_loss(table: Table, losses: tuple[ExpectedLoss, ...]) -> Chosen | None:
     """Give up what is expected to lose least; a blank slot loses nothing."""
     chosen = _cheapest(table, [row for row in table.slots if row.idle], losses)
     if chosen is None:
