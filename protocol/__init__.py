@@ -4,6 +4,7 @@ Lives here: reading both directions in any chunking, parsing every line, rewriti
 token ids as arrays. Must not live here: I/O, clocks, state, decisions.
 """
 
+from protocol.ahead import HeldLine
 from protocol.client import (
     BatchStop,
     BatchYield,
@@ -38,7 +39,8 @@ from protocol.engine import (
     parse_engine_line,
 )
 from protocol.fields import replace_field
-from protocol.reader import MAX_LINE, Fragment, Frame, LineReader, RawItem
+from protocol.reader import MAX_LINE, Fragment, Frame, LineReader, RawItem, raw_of
+from protocol.token_run import RunReader, TokenRun
 from protocol.tokens import (
     EMPTY,
     TokenIds,
@@ -72,6 +74,7 @@ __all__ = [
     "Generate",
     "GenerateVerb",
     "GrammarFrame",
+    "HeldLine",
     "Info",
     "LineReader",
     "Parked",
@@ -80,9 +83,11 @@ __all__ = [
     "RawItem",
     "Ready",
     "Resume",
+    "RunReader",
     "Stop",
     "Token",
     "TokenIds",
+    "TokenRun",
     "Yielded",
     "common_prefix",
     "format_ids",
@@ -91,5 +96,6 @@ __all__ = [
     "parse_client_line",
     "parse_engine_line",
     "parse_ids",
+    "raw_of",
     "replace_field",
 ]

@@ -13,6 +13,7 @@ from typing import Literal
 
 from attrs import field, frozen
 
+from protocol.ahead import HeldLine
 from protocol.fields import integer, replace_field, split_verb, word
 from protocol.reader import Fragment, Frame, RawItem
 from protocol.tokens import TokenIds, parse_ids
@@ -171,10 +172,15 @@ def parse_client_line(item: RawItem) -> ClientLine:
         return GrammarFrame(item.raw)
     if isinstance(item, Fragment):
         return ClientOpaque(item.raw)
-    verb = _verb(item)
-    parse = _PARSERS.get(verb)
-    line = None if parse is None else parse(item, verb)
-    return ClientOpaque(item) if line is None else line
+    raw, held = (item.raw, item) if isinstance(item, HeldLine) else (item, None)
+    verb = _verb(raw)
+    line: ClientLine | None
+    if (request := _REQUESTS.get(verb)) is not None:
+        line = _generate(raw, request, held)
+    else:
+        parse = _PARSERS.get(verb)
+        line = None if parse is None else parse(raw, verb)
+    return ClientOpaque(raw) if line is None else line
 
 
 def _verb(raw: bytes) -> bytes:
@@ -204,7 +210,7 @@ def _header(raw: bytes, plain: int) -> tuple[list[Span], list[Span]]:
     return fields, keys
 
 
-def _generate(raw: bytes, verb: GenerateVerb) -> Generate | None:
+def _generate(raw: bytes, verb: GenerateVerb, held: HeldLine | None) -> Generate | None:
     plain = 3 if verb.startswith("B") else 2
     fields, key_spans = _header(raw, plain)
     if len(fields) < plain:
@@ -224,7 +230,10 @@ def _generate(raw: bytes, verb: GenerateVerb) -> Generate | None:
         if found is None:
             return None
         file, at = found[1], found.end()
-    ids = _prompt(raw[at:].strip())
+    if held is not None and held.ids_at > at and not raw[at : held.ids_at].strip():
+        ids: TokenIds | None = held.ids
+    else:
+        ids = _prompt(raw[at:].strip())
     if ids is None:
         return None
     return Generate(raw, verb, slot, max_new, keys, file, ids)
@@ -272,15 +281,13 @@ def _exchange(raw: bytes, verb: bytes) -> Exchange:
     return Exchange(raw, word(verb))
 
 
-def _generate_parser(verb: GenerateVerb) -> Callable[[bytes, bytes], Generate | None]:
-    return lambda raw, _: _generate(raw, verb)
-
-
+_REQUESTS: dict[bytes, GenerateVerb] = {
+    b"GEN": "GEN",
+    b"GENI": "GENI",
+    b"BGEN": "BGEN",
+    b"BGENI": "BGENI",
+}
 _PARSERS: dict[bytes, Callable[[bytes, bytes], ClientLine | None]] = {
-    b"GEN": _generate_parser("GEN"),
-    b"GENI": _generate_parser("GENI"),
-    b"BGEN": _generate_parser("BGEN"),
-    b"BGENI": _generate_parser("BGENI"),
     b"STOP": _stop,
     b"BSTOP": _batch_stop,
     b"BYIELD": _batch_yield,

@@ -3,11 +3,13 @@
 Lives here: where a line or a grammar frame begins and ends. Must not live here: what it says.
 
 The reader loses nothing: the raw bytes of all items joined are the bytes that were fed. The items
-do not depend on how the bytes were cut into chunks.
+do not depend on how the bytes were cut into chunks, except that a reader that reads ahead gives a
+request that came in several as a `HeldLine`, which says the same as the line.
 """
 
 from attrs import frozen
 
+from protocol.ahead import HeldLine, IdsAhead
 from protocol.fields import count, integer, split_verb
 
 MAX_LINE = 16 * 1024 * 1024
@@ -43,8 +45,18 @@ class Fragment:
     raw: bytes
 
 
-RawItem = bytes | Frame | Fragment
-"""One complete raw line with its terminator, a frame, or a piece of neither."""
+RawItem = bytes | Frame | Fragment | HeldLine
+"""One complete raw line with its terminator, a frame, or a piece of neither.
+
+A `HeldLine` is such a line, too; it comes from a reader that reads ahead."""
+
+
+def raw_of(item: RawItem) -> bytes:
+    """Return the bytes an item was read from."""
+    return item if isinstance(item, bytes) else item.raw
+
+
+_REQUESTS = (b"GEN ", b"GENI ", b"BGEN ", b"BGENI ")
 
 
 def frame_body(line: bytes) -> int | None:
@@ -77,20 +89,23 @@ class LineReader:
     Total time is linear in the bytes fed; what is held is at most one line of ``max_line`` bytes.
     """
 
-    def __init__(self, frames: bool, max_line: int = MAX_LINE) -> None:
+    def __init__(self, frames: bool, max_line: int = MAX_LINE, *, ahead: bool = False) -> None:
         """Begin at the start of a line.
 
         Args:
             frames: whether `GENG*` headers begin frames (the client's direction only).
             max_line: the longest line in bytes, with its terminator.
+            ahead: whether the ids of a request are read while its line is still coming in.
         """
         self._frames = frames
         self._max_line = max_line
+        self._reads_ahead = ahead
         self._start()
 
     def _start(self) -> None:
         # The bytes of the unfinished item. One buffer: pieces of a few bytes each would cost more.
         self._held = bytearray()
+        self._ahead: IdsAhead | None = None
         self._over_long = False
         # Bytes of a frame's body still to come; 0: only its newline is; None: reading a line.
         self._body_left: int | None = None
@@ -110,19 +125,26 @@ class LineReader:
                 self._hold(data[at:limit], items)
                 at = limit
                 continue
-            line = data[at : newline + 1]
+            piece = data[at : newline + 1]
             at = newline + 1
-            if self._held:
-                line = self._release(line)
+            line = self._release(piece) if self._held else piece
+            ahead, self._ahead = self._ahead, None
             if self._over_long:
                 items.append(Fragment(line))
                 self._over_long = False
             elif self._frames and (body := frame_body(line)) is not None:
                 self._held += line
                 self._body_left = body
+            elif ahead is not None:
+                items.append(ahead.line(line, piece) or line)
             else:
                 items.append(line)
         return items
+
+    @property
+    def inside_line(self) -> bool:
+        """What is fed next goes on with something that has begun."""
+        return bool(self._held) or self._over_long or self._body_left is not None
 
     def finish(self) -> list[RawItem]:
         """End the stream: return what was left unfinished, and begin anew."""
@@ -132,10 +154,15 @@ class LineReader:
 
     def _hold(self, piece: bytes, items: list[RawItem]) -> None:
         """Keep a piece without a newline; a line that fills the limit with it is over-long."""
+        if self._reads_ahead and not self._held and piece.startswith(_REQUESTS):
+            self._ahead = IdsAhead()
+        if self._ahead is not None:
+            self._ahead.feed(piece)
         self._held += piece
         if len(self._held) == self._max_line:
             items.append(Fragment(self._release(b"")))
             self._over_long = True
+            self._ahead = None
 
     def _feed_frame(self, data: bytes, at: int, left: int, items: list[RawItem]) -> int:
         """Take a frame's bytes from ``data[at:]``; return where the next item goes on."""

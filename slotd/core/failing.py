@@ -73,6 +73,13 @@ def lost(model: Model, line: EngineLine, now: float) -> bool:
     return False
 
 
+def lost_token(model: Model, number: int, token: int) -> None:
+    """Forget what a slot held that could not take in a token."""
+    slot = model.slot(number)
+    if slot is not None:
+        slot.decode_unknown()
+
+
 def _lose_slot(slot: Slot, line: EngineLine) -> None:
     match line:
         case BatchToken() | Admitted(goes_on=True):

@@ -13,6 +13,7 @@ from protocol import (
     EngineOpaque,
     Generate,
     RawItem,
+    raw_of,
 )
 from slotd.core.client_lines import sent_unknown_request
 from slotd.core.model import Model
@@ -21,11 +22,6 @@ from slotd.core.placing import Plan, Reservation
 from slotd.core.settings import SidecarSettings
 from slotd.policy.decide import Decider
 from slotd.policy.story import Story
-
-
-def raw_of(item: RawItem) -> bytes:
-    """Return the bytes an item was read from."""
-    return item if isinstance(item, bytes) else item.raw
 
 
 def engine_opaque(item: RawItem) -> EngineLine:

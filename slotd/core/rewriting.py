@@ -18,6 +18,7 @@ from protocol import (
     EngineLine,
     Generate,
     Parked,
+    TokenRun,
     Yielded,
     replace_field,
 )
@@ -42,11 +43,6 @@ def to_client(numbering: Numbering, line: EngineLine) -> bytes:
     """Return an engine's line with the client's number of the slot it names."""
     if numbering.identity:
         return line.raw
-    if type(line) is BatchToken:
-        number, written = numbering.client_slot(line.slot), b"BT %d " % line.slot
-        if line.raw.startswith(written):
-            # The same bytes as below, quicker: most lines of a busy engine are these.
-            return b"BT %d " % number + line.raw[len(written) :]
     match line:
         case (
             BatchToken(slot=slot)
@@ -61,6 +57,11 @@ def to_client(numbering: Numbering, line: EngineLine) -> bytes:
             return line.raw if number == slot else replace_field(line.raw, 1, b"%d" % number)
         case _:
             return line.raw
+
+
+def run_to_client(numbering: Numbering, run: TokenRun) -> bytes:
+    """Return a run of tokens with the client's numbers of their slots."""
+    return run.raw if numbering.identity else run.renumbered(numbering.client_slot)
 
 
 def slot_line(numbering: Numbering, line: BatchStop | BatchYield) -> bytes:

@@ -31,8 +31,11 @@ from protocol import (
     LineReader,
     Quit,
     RawItem,
+    RunReader,
+    TokenRun,
     parse_client_line,
     parse_engine_line,
+    raw_of,
 )
 from slotd.core.client_lines import sent_exchange, sent_opaque, sent_request
 from slotd.core.committing import commit, commit_own, reserve
@@ -40,7 +43,7 @@ from slotd.core.counters import Counters
 from slotd.core.detour import Detour, Waiting
 from slotd.core.drain import Drain, refused_line
 from slotd.core.events import Event
-from slotd.core.failing import Failures, lost, observed, settle
+from slotd.core.failing import Failures, lost, lost_token, observed, settle
 from slotd.core.instead import (
     client_opaque,
     engine_opaque,
@@ -50,15 +53,15 @@ from slotd.core.instead import (
     no_reservation,
     not_own,
     nothing,
-    raw_of,
     sent_blindly,
 )
 from slotd.core.model import Model
 from slotd.core.own_park import begin, emulates, heard, is_own, look_after
 from slotd.core.placing import plan_request, plan_yield
 from slotd.core.recall import Recall
-from slotd.core.rewriting import opaque_line, slot_line, to_client
+from slotd.core.rewriting import opaque_line, run_to_client, slot_line, to_client
 from slotd.core.settings import OFF, SidecarSettings
+from slotd.core.slot_lines import take_token
 from slotd.core.snapshot import Snapshot, take_snapshot
 from slotd.core.state import Activity
 from slotd.policy.decide import Decider, StoryDecider
@@ -107,8 +110,8 @@ class Sidecar:
         self.decider = decider
         """Who decides; another engine's sidecar may go on with it."""
         self._failures = Failures()
-        self._client = LineReader(frames=True)
-        self._engine = LineReader(frames=False)
+        self._client = LineReader(frames=True, ahead=True)
+        self._engine = RunReader()
         self._now = 0.0
         self._inside_client_line = False
         """The last client item was a piece of a line that goes on."""
@@ -141,9 +144,13 @@ class Sidecar:
         self._now = now
         output = Output()
         for item in self._engine.feed(data):
-            self._engine_item(item, now, output)
-            if self._drain is not None:
-                output.to_engine.extend(self._go_on_draining(self._drain, item))
+            if not isinstance(item, TokenRun):
+                self._engine_line(item, now, output)
+            elif self._detour is None and self._drain is None:
+                self._token_run(item, output)
+            else:
+                for line in item.lines():
+                    self._engine_line(line, now, output)
         return self._told(output)
 
     def client_gone(self, now: float) -> Output:
@@ -231,6 +238,18 @@ class Sidecar:
         return take_snapshot(self.model, self.settings, self.counters, now)
 
     # -- the engine's lines ------------------------------------------------------------------------
+
+    def _token_run(self, run: TokenRun, output: Output) -> None:
+        """Take in what most lines of a busy engine are, a window or more at a time."""
+        for slot, token in run.tokens():
+            self._guarded(take_token, lost_token, self.model, slot, token)
+        output.to_client.append(run_to_client(self.model.numbering, run))
+
+    def _engine_line(self, item: RawItem, now: float, output: Output) -> None:
+        """Take in and pass on one line, and what a client that has gone makes of it."""
+        self._engine_item(item, now, output)
+        if self._drain is not None:
+            output.to_engine.extend(self._go_on_draining(self._drain, item))
 
     def _engine_item(self, item: RawItem, now: float, output: Output) -> None:
         """Take one line in and pass it on, unless it is about slotd's own request."""

@@ -14,7 +14,11 @@ from slotd.policy.json_fields import JsonValue
 
 def batch_token(model: Model, line: BatchToken, now: float) -> None:
     """Let the slot's state consume the token before this one."""
-    number = line.slot
+    take_token(model, line.slot, line.id)
+
+
+def take_token(model: Model, number: int, token: int) -> None:
+    """Let a slot's state consume the token before `token`."""
     if not 0 <= number < len(model.slots):
         return
     slot = model.slots[number]
@@ -26,7 +30,7 @@ def batch_token(model: Model, line: BatchToken, now: float) -> None:
         _lose_rows(model.pad_rows, number)
     if slot.pending is not None:
         slot.history.append(slot.pending)
-        slot.pending = line.id
+        slot.pending = token
     slot.generated += 1
 
 

@@ -7,7 +7,7 @@ takes out of the queue. Must not live here: what any other line does.
 from collections import deque
 
 from protocol.fields import content, integer, split_verb
-from protocol.reader import Fragment, Frame, LineReader
+from protocol.reader import Frame, LineReader, RawItem, raw_of
 
 
 class Inbox:
@@ -34,11 +34,11 @@ class Inbox:
             self._keep(item)
         self.ended = True
 
-    def _keep(self, item: bytes | Frame | Fragment) -> None:
+    def _keep(self, item: RawItem) -> None:
         if isinstance(item, Frame):
             self._waiting.append(item)
             return
-        line = content(item.raw if isinstance(item, Fragment) else item)
+        line = content(raw_of(item))
         if line == b"STOP":
             self.stop = self.stop or self._honours_stop
         else:

@@ -4,6 +4,8 @@ import pytest
 
 from protocol import Admitted, BatchDone, BatchToken, Done, EngineError, EngineLine, Parked, Yielded
 from slotd.core import committing, engine_lines, sidecar
+from slotd.core.model import Model
+from slotd.core.slot_lines import take_token
 from slotd.core.state import Activity
 from slotd.policy.decide import Decision
 from slotd.policy.park import Park
@@ -163,6 +165,8 @@ def test_every_line_passes_mapped_when_its_transition_fails(
     talk.fill(2, "9,9,9")
     with monkeypatch.context() as patched:
         patched.setitem(engine_lines.TRANSITIONS, kind, fail)
+        if kind is BatchToken:
+            patched.setattr(sidecar, "take_token", fail)
         talk.play(CONVERSATION)
     assert all(slot.activity is Activity.IDLE for slot in talk.model.slots)
     assert len(talk.model.flight) == 0
@@ -179,10 +183,29 @@ def test_a_token_that_was_lost_makes_its_slot_unknown_until_its_end() -> None:
     talk = Transcript()
     talk.admit(0, "1,2,3")
     with pytest.MonkeyPatch.context() as patched:
-        patched.setitem(engine_lines.TRANSITIONS, BatchToken, fail)
+        patched.setattr(sidecar, "take_token", fail)
         talk.play("<< BT 0 5")
     talk.play("<< BT 0 6\n<< BDONE 0 3 stop 1.0")
     assert talk.holds(0) == ""
+
+
+def test_a_token_that_fails_among_others_costs_its_own_slot_only() -> None:
+    talk = Transcript()
+    talk.admit(0, "1,2,3")
+    talk.admit(1, "4,5,6")
+
+    def fail_of_slot_0(model: Model, number: int, token: int) -> None:
+        if number == 0:
+            raise ValueError("no")
+        take_token(model, number, token)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sidecar, "take_token", fail_of_slot_0)
+        talk.sidecar.from_engine(b"BT 0 5\nBT 1 6\nBT 0 7\nBT 1 8\n", 1.0)
+    talk.play("<< BDONE 0 3 stop 1.0\n<< BDONE 1 3 stop 1.0")
+    assert talk.holds(0) == ""
+    assert talk.holds(1).startswith("4,5,6")
+    assert talk.holds(1).endswith(",6")
     assert talk.drifts() == []
 
 

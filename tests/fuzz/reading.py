@@ -1,8 +1,17 @@
 """The target over the protocol reader and the parsers behind it."""
 
-from protocol import Fragment, Frame, Generate, LineReader, parse_client_line, parse_engine_line
+from protocol import (
+    Fragment,
+    Frame,
+    Generate,
+    LineReader,
+    parse_client_line,
+    parse_engine_line,
+    raw_of,
+)
 from protocol.reader import MAX_FRAME_BODY
 from tests.fuzz.taking import Taker
+from tests.protocol.quick import check_ahead, check_runs
 
 Features = frozenset[str]
 
@@ -20,7 +29,7 @@ def read(data: bytes) -> Features:
     items = [*whole.feed(stream), *whole.finish()]
     pieces = [stream[at : at + size] for at in range(0, len(stream), size)]
     assert [item for piece in pieces for item in cut.feed(piece)] + cut.finish() == items
-    raws = [item.raw if isinstance(item, Frame | Fragment) else item for item in items]
+    raws = [raw_of(item) for item in items]
     assert b"".join(raws) == stream
     features = set[str]()
     for item, raw in zip(items, raws, strict=True):
@@ -32,6 +41,7 @@ def read(data: bytes) -> Features:
         assert len(raw) <= (limit + MAX_FRAME_BODY + 1 if frame else limit)
         if isinstance(parsed, Generate):
             _check_rewriting(parsed)
+    check_ahead(pieces) if frames else check_runs(pieces)
     return frozenset(features)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from protocol import Fragment, Frame, RawItem
+from protocol import RawItem, raw_of
 
 untimed = settings(deadline=None)
 """Nothing here depends on speed."""
@@ -59,10 +59,6 @@ def chunked(draw: st.DrawFn, source: st.SearchStrategy[bytes] = streams) -> list
     data = draw(source)
     cuts = sorted(draw(st.lists(st.integers(0, len(data)), max_size=8)))
     return [data[start:end] for start, end in zip([0, *cuts], [*cuts, len(data)], strict=True)]
-
-
-def raw_of(item: RawItem) -> bytes:
-    return item.raw if isinstance(item, Frame | Fragment) else item
 
 
 def joined(items: Iterable[RawItem]) -> bytes:

@@ -13,8 +13,9 @@ from protocol import (
     LineReader,
     Stop,
     parse_client_line,
+    raw_of,
 )
-from tests.protocol.strategies import raw_of, streams, untimed
+from tests.protocol.strategies import streams, untimed
 from tests.protocol.transcript import check, parse_one
 
 

@@ -11,8 +11,9 @@ from protocol import (
     Info,
     LineReader,
     parse_engine_line,
+    raw_of,
 )
-from tests.protocol.strategies import raw_of, streams, untimed
+from tests.protocol.strategies import streams, untimed
 from tests.protocol.transcript import check, parse_one
 
 

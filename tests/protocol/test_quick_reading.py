@@ -1,0 +1,135 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from protocol import HeldLine, LineReader, RunReader, TokenRun
+from tests.protocol.quick import check_ahead, check_runs
+from tests.protocol.strategies import chunked, streams, untimed
+
+LONG = b",".join(b"%d" % (token * 37) for token in range(4000))
+
+requests = st.builds(
+    lambda head, ids, tail: head + ids + tail,
+    st.sampled_from(
+        [
+            b"GEN 5 ",
+            b"GENI 5 cvec=0 a.bin ",
+            b"BGEN 3  200 park=1 x=y ",
+            b"BGENI 0 4 a ",
+            b"BGEN 3 ",
+            b"BGEN ",
+            b"GENG1 5 ",
+            b"gen 5 ",
+        ]
+    ),
+    st.sampled_from(
+        [
+            LONG,
+            LONG[:4096],
+            LONG[:4097],
+            b"1",
+            b"",
+            b"," + LONG,
+            LONG + b",",
+            LONG.replace(b",999,", b",,"),
+            LONG.replace(b",999,", b",x,"),
+            LONG.replace(b",999,", b", 9,"),
+            LONG + b"," + b"9" * 40,
+            b"9" * 5000,
+            b"9" * 5000 + b"," + LONG,
+            b"-" + LONG,
+            b"4294967296," + LONG,
+        ]
+    ),
+    st.sampled_from([b"\n", b"\r\n", b" \n", b" 7\n", b" more fields\n", b""]),
+)
+
+token_lines = st.sampled_from(
+    [
+        b"BT 0 1\n",
+        b"BT 7 999999999\n",
+        b"BT 12 0\n",
+        b"BT 999 5\n",
+        b"BT 1000 5\n",
+        b"BT 00 5\n",
+        b"BT 1 05\n",
+        b"BT 1 1000000000\n",
+        b"BT  1 5\n",
+        b"BT 1 5 \n",
+        b"BT 1 5\r\n",
+        b"BT 1 5 6\n",
+        b"BT -1 5\n",
+        b"BT 1\n",
+        b"BT",
+        b"BDONE 1 5 stop 1.0\n",
+        b"\n",
+    ]
+)
+
+
+@untimed
+@given(chunked(st.lists(requests, max_size=3).map(b"".join)))
+def test_a_prompt_read_ahead_says_what_its_line_says(chunks: list[bytes]) -> None:
+    check_ahead(chunks)
+
+
+@untimed
+@given(chunked())
+def test_any_bytes_can_be_read_ahead(chunks: list[bytes]) -> None:
+    check_ahead(chunks)
+
+
+@pytest.mark.parametrize("size", [7, 64, 4096, 10000])
+def test_a_prompt_in_pieces_is_held_with_its_ids(size: int) -> None:
+    line = b"BGEN 3 200 cvec=1 " + LONG + b"\r\n"
+    pieces = [line[at : at + size] for at in range(0, len(line), size)]
+    (held,) = check_ahead(pieces)
+    assert held.ids_at == line.index(b"0,37")
+    assert len(held.ids) == 4000
+
+
+def test_a_line_in_one_piece_is_not_read_ahead() -> None:
+    reader = LineReader(frames=True, ahead=True)
+    assert reader.feed(b"BGEN 3 200 1,2\n") == [b"BGEN 3 200 1,2\n"]
+
+
+def test_a_line_too_long_to_be_read_is_not_held() -> None:
+    reader = LineReader(frames=True, max_line=10_000, ahead=True)
+    items = [item for at in range(0, len(LONG), 1000) for item in reader.feed(LONG[at : at + 1000])]
+    items += reader.feed(b"\nGEN 5 1,") + reader.feed(b"2\n")
+    assert not any(isinstance(item, HeldLine) for item in items[:-1])
+    assert isinstance(items[-1], HeldLine)
+
+
+def test_its_printed_form_shows_no_prompt() -> None:
+    (held,) = check_ahead([b"GEN 5 12345,", b"67890\n"])
+    assert "12345" not in repr(held)
+    assert "67890" not in repr(held)
+
+
+@untimed
+@given(chunked(st.lists(token_lines, max_size=20).map(b"".join)))
+def test_tokens_in_runs_are_those_of_their_lines(chunks: list[bytes]) -> None:
+    check_runs(chunks)
+
+
+@untimed
+@given(chunked(streams))
+def test_any_bytes_can_be_read_in_runs(chunks: list[bytes]) -> None:
+    check_runs(chunks)
+
+
+def test_a_run_ends_where_another_line_begins() -> None:
+    reader = RunReader()
+    items = reader.feed(b"BT 0 5\nBT 1 6\nBDONE 1 2 stop 3.0\nBT 0 7\nBT 0")
+    assert items == [
+        TokenRun(b"BT 0 5\nBT 1 6\n"),
+        b"BDONE 1 2 stop 3.0\n",
+        TokenRun(b"BT 0 7\n"),
+    ]
+    assert reader.feed(b" 8\nBT 2 9\n") == [b"BT 0 8\n", TokenRun(b"BT 2 9\n")]
+
+
+def test_a_run_is_written_with_other_slot_numbers() -> None:
+    run = TokenRun(b"BT 0 5\nBT 12 6\nBT 0 7\n")
+    assert run.renumbered(lambda slot: slot + 1) == b"BT 1 5\nBT 13 6\nBT 1 7\n"
