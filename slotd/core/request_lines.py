@@ -23,6 +23,7 @@ from protocol import (
 )
 from slotd.core.belief import check_reuse, check_source
 from slotd.core.boundary import inherited, left_behind
+from slotd.core.events import finish_word
 from slotd.core.flight import Beyond, Phase, Request
 from slotd.core.history import History
 from slotd.core.model import Model
@@ -211,7 +212,7 @@ def done(model: Model, line: Done, now: float) -> None:
         reused=reused,
         read=max(0, request.read - reused),
         generated=line.generated,
-        finish=line.finish,
+        finish=finish_word(line.finish),
         ms=round(line.prompt_ms + line.decode_ms, 1),
     )
 

@@ -6,6 +6,7 @@ way, which belong to a request (`request_lines`).
 """
 
 from protocol import BatchDone, BatchToken, Checks
+from slotd.core.events import finish_word
 from slotd.core.model import Model
 from slotd.core.state import Activity
 from slotd.core.windows import PadRows
@@ -67,7 +68,7 @@ def batch_done(model: Model, line: BatchDone, now: float) -> None:
         slot=slot.number,
         client_slot=model.numbering.client_slot(slot.number),
         generated=line.generated,
-        finish=line.finish,
+        finish=finish_word(line.finish),
         ms=round(line.ms, 1),
     )
 

@@ -49,6 +49,8 @@ class PolledReader(ReceiveStream):
             self._descriptor = end.fileno()
             self._read = lambda most: end.recv(most, socket.MSG_DONTWAIT)
         self._left: int | None = None
+        self._emptied = False
+        """The last read took all there was."""
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
         """Return what is there, up to `max_bytes`; b"" at the end.
@@ -62,19 +64,22 @@ class PolledReader(ReceiveStream):
             most = max_bytes or MOST_READ
             if self._left is not None:
                 most = min(most, self._left)
-            try:
-                data = self._read(most) if most else b""
-                break
-            except BlockingIOError:
-                if self._left is not None:  # somebody else has taken the rest
-                    return b""
-            except OSError as error:
-                raise trio.BrokenResourceError(str(error)) from error
+            # Right after a read that took everything there is nothing: that spares one in vain.
+            if waited or not self._emptied or self._left is not None:
+                try:
+                    data = self._read(most) if most else b""
+                    break
+                except BlockingIOError:
+                    if self._left is not None:  # somebody else has taken the rest
+                        return b""
+                except OSError as error:
+                    raise trio.BrokenResourceError(str(error)) from error
             try:
                 await trio.lowlevel.wait_readable(self._descriptor)
             except trio.ClosedResourceError:
                 self._check_open()  # still open: told to end with what is there
             waited = True
+        self._emptied = len(data) < most
         if self._left is not None:
             self._left -= len(data)
         if not waited:

@@ -57,6 +57,8 @@ ENGINE = st.one_of(
     st.builds("YIELDED {} {}".format, SLOT, SLOT),
     st.builds("BDONE {} {} stop 1.0".format, SLOT, SLOT),
     st.builds("BDONE {} 1 oddly 1.0 secret".format, SLOT),
+    st.builds("BDONE {} 1 secret 1.0".format, SLOT),
+    st.builds("DONE {} {} 1.0 1.0 secret 0 0 0".format, SLOT, SLOT),
     st.builds("ERR no token {} in secret".format, TOKEN),
     st.builds(f"SERR cannot write {PATH} {{}}".format, TOKEN),
     st.builds("secret {}".format, TOKEN),
