@@ -16,7 +16,7 @@ another's.
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from attrs import Factory, evolve, frozen
+from attrs import Factory, define
 
 from protocol import (
     BatchStop,
@@ -73,9 +73,12 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-@frozen
+@define
 class Output:
-    """What came of some bytes, each list in order."""
+    """What came of some bytes, each list in order.
+
+    It is filled on the way and not frozen: one is made for every chunk.
+    """
 
     to_engine: list[bytes] = Factory(list)
     to_client: list[bytes] = Factory(list)
@@ -137,7 +140,8 @@ class Sidecar:
             if self._quits:  # nothing it still says can be meant for this engine
                 break
             self._client_item(item, output)
-        return self._told(evolve(output, quits=self._quits))
+        output.quits = self._quits
+        return self._told(output)
 
     def from_engine(self, data: bytes, now: float) -> Output:
         """Take bytes the engine wrote."""
