@@ -1,10 +1,12 @@
 """What is left known when a step of the core has failed.
 
-Here: forgetting what a line touched that the model could not take in, and telling of the failure.
-Not here: catching it (`sidecar`, in one place).
+Here: the one place where all that goes wrong is caught, forgetting what a line touched that the
+model could not take in, and telling of the failure. Not here: what is done instead (`instead`).
 """
 
+from collections.abc import Callable
 from traceback import extract_tb
+from typing import ParamSpec, TypeVar
 
 from protocol import (
     Admitted,
@@ -23,6 +25,9 @@ from slotd.core.events import Event
 from slotd.core.flight import Entry, Question, Request
 from slotd.core.model import Model
 from slotd.core.state import Activity, Slot
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 QUIET_S = 10.0
 """Seconds in which the same failure is told once."""
@@ -52,6 +57,32 @@ class Failures:
         self._quiet_until[key] = now + QUIET_S
         again = self._untold.pop(key, 0)
         return Event("error", "error", {"where": where, "message": message, "repeated": again})
+
+
+class Guard:
+    """Takes a step of the core; whatever goes wrong in it, tells it and takes another instead."""
+
+    def __init__(self, model: Model, now: Callable[[], float]) -> None:
+        """Tell of failures among the events of `model`, by a clock of seconds."""
+        self._model = model
+        self._now = now
+        self._failures = Failures()
+
+    def __call__(
+        self,
+        step: Callable[P, R],
+        otherwise: Callable[P, R],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> R:
+        """Return what `step` returns, or `otherwise` where it raises."""
+        try:
+            return step(*args, **kwargs)
+        except Exception as failure:  # noqa: BLE001 - failing open: the line must go through
+            event = self._failures.event(step.__name__, failure, self._now())
+            if event is not None:
+                self._model.events.append(event)
+            return otherwise(*args, **kwargs)
 
 
 def observed(model: Model, line: EngineLine, now: float) -> bool:

@@ -1,8 +1,8 @@
 """The sidecar: bytes of both directions in, bytes of both directions and events out.
 
-Here: the way of every line - read, taken into the model, decided about, rewritten - and the one
-place where anything that goes wrong on it is caught, so that the line goes through all the same.
-Not here: pipes and clocks; the model, the decisions and the rewriting themselves.
+Here: the way of every line - read, taken into the model, decided about, rewritten - with another
+way past each step that goes wrong (`failing`), so that the line goes through all the same. Not
+here: pipes and clocks; the model, the decisions and the rewriting themselves.
 
 A client's lines are never doubled or dropped, and never delayed but for a park of the main session
 by a request of slotd's own (see `own_park`): what must not overtake it waits (see `detour`), and
@@ -12,11 +12,6 @@ slot, the number it came under goes on meaning that slot, its lines are mapped b
 `BSTOP` for a request that has ended reaches an idle slot or the number's own next request, never
 another's.
 """
-
-from collections.abc import Callable
-from typing import ParamSpec, TypeVar
-
-from attrs import Factory, define
 
 from protocol import (
     BatchStop,
@@ -42,8 +37,7 @@ from slotd.core.committing import commit, commit_own, reserve
 from slotd.core.counters import Counters
 from slotd.core.detour import Detour, Waiting
 from slotd.core.drain import Drain, refused_line
-from slotd.core.events import Event
-from slotd.core.failing import Failures, lost, lost_token, observed, settle
+from slotd.core.failing import Guard, lost, lost_token, observed, settle
 from slotd.core.instead import (
     client_opaque,
     engine_opaque,
@@ -56,6 +50,7 @@ from slotd.core.instead import (
     sent_blindly,
 )
 from slotd.core.model import Model
+from slotd.core.output import Output
 from slotd.core.own_park import begin, emulates, heard, is_own, look_after
 from slotd.core.placing import plan_request, plan_yield
 from slotd.core.recall import Recall
@@ -67,24 +62,7 @@ from slotd.core.state import Activity
 from slotd.policy.decide import Decider, StoryDecider
 from slotd.policy.named import decider_named
 
-__all__ = ["Output", "Sidecar", "SidecarSettings"]
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-@define
-class Output:
-    """What came of some bytes, each list in order.
-
-    It is filled on the way and not frozen: one is made for every chunk.
-    """
-
-    to_engine: list[bytes] = Factory(list)
-    to_client: list[bytes] = Factory(list)
-    events: list[Event] = Factory(list)
-    quits: bool = False
-    """The client has said `QUIT` and it was kept from the engine: the client is to be let go."""
+__all__ = ["Sidecar", "SidecarSettings"]
 
 
 class Sidecar:
@@ -112,7 +90,7 @@ class Sidecar:
         self.counters = Counters() if counters is None else counters
         self.decider = decider
         """Who decides; another engine's sidecar may go on with it."""
-        self._failures = Failures()
+        self._guarded = Guard(self.model, lambda: self._now)
         self._client = LineReader(frames=True, ahead=True)
         self._engine = RunReader()
         self._now = 0.0
@@ -404,24 +382,6 @@ class Sidecar:
     def _may_stop(self) -> bool:
         """Tell whether a `STOP` would reach a request of the client's."""
         return self._detour is None or self.model.flight.head is not self._detour.park.request
-
-    # -- failing open ------------------------------------------------------------------------------
-
-    def _guarded(
-        self,
-        step: Callable[P, R],
-        otherwise: Callable[P, R],
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> R:
-        """Take a step; whatever goes wrong in it, tell it and take the other one instead."""
-        try:
-            return step(*args, **kwargs)
-        except Exception as failure:  # noqa: BLE001 - failing open: the line must go through
-            event = self._failures.event(step.__name__, failure, self._now)
-            if event is not None:
-                self.model.events.append(event)
-            return otherwise(*args, **kwargs)
 
     def _told(self, output: Output) -> Output:
         """Hand over what there is to tell."""

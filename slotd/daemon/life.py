@@ -19,7 +19,8 @@ from collections.abc import Callable
 import trio
 
 from slotd.core.events import Event
-from slotd.core.sidecar import Output, Sidecar
+from slotd.core.output import Output
+from slotd.core.sidecar import Sidecar
 from slotd.daemon.client import Client
 from slotd.daemon.desk import Desk
 from slotd.daemon.lane import Lane

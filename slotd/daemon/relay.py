@@ -26,7 +26,7 @@ from attrs import frozen
 from trio.abc import ReceiveStream, SendStream
 
 from slotd.core.events import Event
-from slotd.core.sidecar import Output
+from slotd.core.output import Output
 from slotd.daemon.lane import Lane
 from slotd.daemon.latency import Latency
 

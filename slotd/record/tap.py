@@ -11,8 +11,9 @@ from typing import Final
 
 from slotd.core.counters import Counters
 from slotd.core.events import Event
+from slotd.core.output import Output
 from slotd.core.settings import SidecarSettings
-from slotd.core.sidecar import Output, Sidecar
+from slotd.core.sidecar import Sidecar
 from slotd.policy.decide import Decider
 from slotd.record.lines import Entry
 from slotd.record.recorder import RequestRecorder

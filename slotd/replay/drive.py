@@ -19,7 +19,8 @@ from attrs import Factory, define, frozen
 
 from protocol.tokens import TokenIds
 from slotd.core.events import Event
-from slotd.core.sidecar import Output, Sidecar
+from slotd.core.output import Output
+from slotd.core.sidecar import Sidecar
 from slotd.replay.clairvoyant import Future
 from slotd.replay.policies import Policy
 from slotd.sim.engine import SimEngine

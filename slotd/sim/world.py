@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from attrs import define, frozen
 
 from slotd.core.events import Event
-from slotd.core.sidecar import Output, Sidecar
+from slotd.core.output import Output
+from slotd.core.sidecar import Sidecar
 from slotd.sim.engine import SimEngine
 from slotd.sim.serve import Serve
 from slotd.sim.serve_requests import Leg, Request, ServeEvent, TokenArrived

@@ -15,7 +15,8 @@ from protocol import EMPTY, TokenIds, parse_ids
 from slotd.core.belief import holders
 from slotd.core.events import Event
 from slotd.core.model import Model
-from slotd.core.sidecar import Output, Sidecar, SidecarSettings
+from slotd.core.output import Output
+from slotd.core.sidecar import Sidecar, SidecarSettings
 from slotd.core.state import Main, Slot
 from slotd.policy.decide import Decider
 from slotd.policy.json_fields import JsonValue

@@ -6,7 +6,7 @@ Lives here: doubles the relay tests need. Must not live here: the tests.
 from attrs import define, field
 
 from slotd.core.events import Event
-from slotd.core.sidecar import Output
+from slotd.core.output import Output
 
 
 @define

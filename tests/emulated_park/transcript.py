@@ -10,8 +10,8 @@ A line that is followed by neither `>` nor `<` reached nobody; `=` means that it
 written. `[3..7]` stands for 3,4,5,6,7.
 """
 
+from slotd.core.output import Output
 from slotd.core.settings import SidecarSettings
-from slotd.core.sidecar import Output
 from slotd.policy.settings import PolicySettings
 from tests.core.transcript import Transcript, spelled
 

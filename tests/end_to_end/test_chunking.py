@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slotd.core.events import Event
-from slotd.core.sidecar import Output, Sidecar, SidecarSettings
+from slotd.core.output import Output
+from slotd.core.sidecar import Sidecar, SidecarSettings
 from slotd.sim.engine import SimEngine
 from slotd.sim.options import SimOptions
 from slotd.sim.serve import Serve

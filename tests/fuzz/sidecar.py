@@ -8,8 +8,9 @@ import json
 
 from attrs import define, evolve
 
+from slotd.core.output import Output
 from slotd.core.settings import PAD_ROWS_SETTINGS, PARK_SETTINGS
-from slotd.core.sidecar import Output, Sidecar, SidecarSettings
+from slotd.core.sidecar import Sidecar, SidecarSettings
 from slotd.core.snapshot import Snapshot
 from slotd.policy.adaptive.decider import AdaptiveDecider
 from slotd.sim.engine import SimEngine

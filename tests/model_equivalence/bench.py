@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import cycle, repeat
 
 from slotd.core.events import Event
+from slotd.core.output import Output
 from slotd.core.settings import OFF
-from slotd.core.sidecar import Output, Sidecar, SidecarSettings
+from slotd.core.sidecar import Sidecar, SidecarSettings
 from slotd.policy.decide import Decider
 from slotd.sim.caches import Holdings
 from slotd.sim.engine import SimEngine

@@ -15,7 +15,8 @@ from trio.testing import MockClock
 
 from protocol.tokens import TokenIds
 from slotd.core.events import Event
-from slotd.core.sidecar import Output, Sidecar, SidecarSettings
+from slotd.core.output import Output
+from slotd.core.sidecar import Sidecar, SidecarSettings
 from slotd.sim.engine import SimEngine
 from slotd.sim.serve_requests import Counts
 from slotd.sim.timing import SOLO_TOK_S, Timing
