@@ -1,0 +1,40 @@
+"""The order in which the files of the suite are begun.
+
+Lives here: which of them take longest; they come first, so that none of them runs on alone at the
+end while the other workers have nothing left. Must not live here: any fixture.
+"""
+
+from pathlib import Path
+
+import pytest
+
+LONGEST_FIRST = [
+    "systemd",
+    "faults",
+    "reference",
+    "soak",
+    "model_equivalence",
+    "emulated_park",
+    "end_to_end",
+    "fuzz",
+    "host",
+    "core",
+]
+"""Folders of tests."""
+HERE = Path(__file__).parent
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep pytest-xdist, where it is there, from beginning with the files of the most tests."""
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests of the folders above first; the others stay in their order."""
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> int:
+    folder = item.path.relative_to(HERE).parts[0]
+    return LONGEST_FIRST.index(folder) if folder in LONGEST_FIRST else len(LONGEST_FIRST)
