@@ -10,7 +10,8 @@ import sys
 from slotd.config.configuration import DEFAULT_FILE, FILE_VARIABLE, Sources
 from slotd.config.errors import ConfigurationError
 from slotd.config.options import ATTACH, ENGINE
-from slotd.daemon.launch import EngineStartError, inherited_environment, run_engine
+from slotd.daemon.launch import EngineStartError, inherited_environment
+from slotd.daemon.startup import run_engine
 
 SHIM_VARIABLE = "SLOTD_SHIM"
 """Set by the executables of `slotd shim`, to tell that they have set the engine as well."""

@@ -11,7 +11,8 @@ import click
 from slotd.cli.sources import configuration_options
 from slotd.cli.starting import exit_as
 from slotd.config.configuration import Sources
-from slotd.daemon.launch import host_engine, inherited_environment
+from slotd.daemon.launch import inherited_environment
+from slotd.daemon.startup import host_engine
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
