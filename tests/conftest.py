@@ -1,9 +1,10 @@
-"""The order in which the files of the suite are begun.
+"""The order in which the files of the suite are begun, and the signals its processes begin with.
 
-Lives here: which of them take longest; they come first, so that none of them runs on alone at the
-end while the other workers have nothing left. Must not live here: any fixture.
+Lives here: which files take longest; they come first, so that none of them runs on alone at the end
+while the other workers have nothing left. Must not live here: any fixture.
 """
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,15 @@ HERE = Path(__file__).parent
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep pytest-xdist, where it is there, from beginning with the files of the most tests."""
+    """Keep pytest-xdist, where it is there, from beginning with the files of the most tests.
+
+    A shell starts what runs in the background with INT and QUIT ignored, and so would be what the
+    tests start and interrupt.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGQUIT) is signal.SIG_IGN:
+        signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False
 

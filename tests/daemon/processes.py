@@ -6,6 +6,7 @@ Lives here: starting, talking to and cleaning up such processes. Must not live h
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -36,15 +37,24 @@ def behind_slotd(engine: Sequence[str], *options: str) -> list[str]:
 def started(command: Sequence[str], **options: Any) -> Iterator[Process]:
     """Start `command` with pipes, unless the options say otherwise; at the end none of it is left.
 
-    It leads a session of its own, all of which is killed.
+    It leads a session of its own, all of which is killed, also when it hangs: whoever waits for a
+    line of it then reads its end.
     """
     usual = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     process = subprocess.Popen(command, **{**usual, "start_new_session": True, **options})
+
+    def kill() -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, 9)
+
+    hanging = threading.Timer(HANGS_AFTER, kill)
+    hanging.daemon = True
+    hanging.start()
     try:
         yield process
     finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, 9)
+        hanging.cancel()
+        kill()
         process.wait(HANGS_AFTER)
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None:
