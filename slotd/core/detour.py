@@ -111,9 +111,13 @@ class Detour:
             return True
         return self.client_slot is not None and (stage is Stage.COPIED or own.read_over)
 
-    def let_request_go(self) -> list[bytes]:
-        """Return the request, if it has not left; it has now."""
-        leaves = [] if self.gone else [self.raw]
+    def let_request_go(self, model: Model) -> list[bytes]:
+        """Return the request, if it has not left; it has now.
+
+        It does not leave where the engine has said something that the client took for its answer:
+        an `ERR` that came while no request was on the control lines.
+        """
+        leaves = [] if self.gone or self._answered(model) else [self.raw]
         self.gone = True
         return leaves
 
@@ -129,7 +133,11 @@ class Detour:
         request = self.request
         if request is None:
             return self.over
-        return request.phase is not Phase.QUEUED or request not in model.flight
+        return request.phase is not Phase.QUEUED or self._answered(model)
+
+    def _answered(self, model: Model) -> bool:
+        """Tell whether the engine's lines have ended the request."""
+        return self.request is not None and self.request not in model.flight
 
     def last_words(self, model: Model) -> bytes:
         """Return the `ERR` of slotd's own request, when the engine has said nothing since.

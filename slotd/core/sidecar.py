@@ -363,7 +363,7 @@ class Sidecar:
             output.to_engine.extend(filter(None, [heard(model, detour.park, line, self._now)]))
         look_after(model, detour.park, self._now)
         if detour.request_may_go():
-            output.to_engine.extend(detour.let_request_go())
+            output.to_engine.extend(detour.let_request_go(model))
         while detour is self._detour and detour.next_may_go(model):
             self._pass_on(detour.behind.popleft(), output)
         if self._detour is not None and self._detour is not detour:
@@ -375,7 +375,7 @@ class Sidecar:
     def _let_all_go(self, detour: Detour, output: Output, *_: object) -> None:
         """Pass everything on that waits, in order; what comes after it does not wait any more."""
         detour.closed = False
-        output.to_engine.extend(detour.let_request_go())
+        output.to_engine.extend(detour.let_request_go(self.model))
         while detour.behind:
             self._pass_on(detour.behind.popleft(), output)
 

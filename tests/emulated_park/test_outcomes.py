@@ -197,6 +197,42 @@ def test_what_was_only_a_refusal_does_not_come_back_at_its_end() -> None:
     assert talk.sidecar.engine_eof(talk.now).to_client == []
 
 
+COPIED = READ + f"<< T 600\n{DONE} length\n<< BADM 0 1\n> BSTOP 0\n"
+
+
+@pytest.mark.parametrize("said", [1, 2])
+def test_an_err_between_the_copy_and_its_end_answers_the_request_which_then_never_runs(
+    said: int,
+) -> None:
+    talk = parking()
+    talk.act(SENT + ">> STOP\n" + COPIED + "<< BT 0 601\n" * (said - 1))
+    talk.act("<< ERR out of memory\n=\n" + f"<< BDONE 0 {said} cancel 3.0\n> STOP")
+    talk.act(">> GEN 5 7,8\n=\n<< RESUME 0\n=")
+    assert talk.sidecar.engine_eof(talk.now).to_client == []
+
+
+def test_an_err_after_an_admission_has_left_is_its_answer() -> None:
+    talk = parking()
+    talk.act(
+        f"""
+        >> BGEN 3 5 1,2,3
+           > BGEN 1 2 {LONG},500
+        << RESUME {HELD}
+        << T 600
+           > BGEN 0 5 1,2,3
+        << DONE 1 {HELD + 1} 1.0 1.0 length 0 0 {HELD}
+        << BADM 1 1
+           > BSTOP 1
+        << ERR no
+           =
+        << BT 1 601
+        << BDONE 1 2 cancel 3.0
+        >> BGEN 3 5 1,2,3
+           > BGEN 0 5 1,2,3
+        """
+    )
+
+
 def test_a_client_that_goes_away_from_a_hosted_engine_takes_its_waiting_request_along() -> None:
     talk = parking()
     talk.act(SENT + ">> STOP")

@@ -9,7 +9,7 @@ from random import Random
 from attrs import evolve
 
 from tests.model_equivalence.client import Use
-from tests.model_equivalence.engines import LEVELS, OWN_PARKS, SETTINGS, WITHOUT_PARKS
+from tests.model_equivalence.engines import ALL_SETTINGS, LEVELS, OWN_PARKS, SETTINGS, WITHOUT_PARKS
 from tests.model_equivalence.play import (
     ASIDES,
     BODIES,
@@ -48,10 +48,11 @@ class RandomPlay:
         setting = random_setting(self.random)
         if own_parks:
             level = self.random.choice(WITHOUT_PARKS)
-            setting = evolve(setting, level=level, settings=OWN_PARKS, arbitrary=None)
+            settings = self.random.choice(list(OWN_PARKS))
+            setting = evolve(setting, level=level, settings=settings, arbitrary=None)
         self.play = Play(setting)
         # Some plays are calm, others full of interruptions: each act has its own weight in each.
-        acts: dict[Callable[[], None], int] = {
+        acts: dict[Callable[[], object], int] = {
             self.ask: 8,
             self.give_way: 3,
             self.go_on_or_not: 3,
@@ -62,7 +63,10 @@ class RandomPlay:
             self.some_bytes_arrive: 3,
             self.something_else: 1,
             self.play.end: 1,
+            self.leave: 1,
         }
+        if own_parks:
+            acts |= {self.have_something_parked: 4}
         self.acts = list(acts)
         self.weights = [weight * self.random.choice((0.2, 1, 2)) for weight in acts.values()]
 
@@ -79,6 +83,18 @@ class RandomPlay:
             history = choice.choice((0, 0, 1, choice.randrange(6)))
             manner = choice.choice((0, 1, 4, choice.randrange(len(MANNERS))))
             self.play.ask(which, history, change, choice.randrange(3), manner, self.steps())
+
+    def leave(self) -> None:
+        self.play.client_leaves(self.random.choice((0, 5, 30, 1 << 30)))
+
+    def have_something_parked(self) -> None:
+        choice = self.random
+        self.play.leave_something_to_park(choice.randrange(1000), choice.choice((1, 2, 9, 25)))
+        which = choice.choice((None, choice.randrange(6)))
+        self.play.ask_something_new(which, choice.randrange(1000), 9, choice.choice((None, 0, 1)))
+        interruptions = (self.stop, self.give_way, self.stop_slot, self.some_bytes_arrive)
+        for act in choice.choices((*interruptions, self.leave, self.ask), k=choice.randrange(5)):
+            act()
 
     def steps(self) -> int | None:
         return self.random.choice((0, 1, 2, 3, 5, 9, 20, 300, None))
@@ -98,7 +114,7 @@ class RandomPlay:
                 self.play.forget(self.random.randrange(6))
 
     def stop(self) -> None:
-        self.play.stop(self.steps())
+        self.play.stop(self.random.choice((None, 0, 1, 2, 300)))
 
     def stop_slot(self) -> None:
         uses = self.play.client.uses
@@ -131,7 +147,7 @@ class RandomPlay:
 
     def something_else(self) -> None:
         sizes = self.random.choice((None, *SIZES))
-        settings = self.random.choice((None, None, None, *SETTINGS))
+        settings = self.random.choice((None, None, None, *ALL_SETTINGS))
         self.play.something_else(self.random.choice((0.3, 20, 3000)), sizes, settings)
 
 

@@ -16,6 +16,7 @@ from slotd.sim.caches import Holdings
 from slotd.sim.engine import SimEngine
 from slotd.sim.options import SimOptions
 from slotd.sim.token_model import HashModel
+from tests.model_equivalence.own_wire import OwnWire
 from tests.model_equivalence.truth import Known, excess, missing
 from tests.model_equivalence.wire import (
     ADMISSIONS,
@@ -53,7 +54,9 @@ class Bench:
         self.now = 0.0
         self.sizes: Iterator[int] = repeat(_EVERYTHING)
         """How many bytes a pipe hands over at a time."""
-        self.wire = Wire(options.batch_slots)
+        self.own = OwnWire(options.batch_slots) if settings.park == "emulated" else None
+        """The wire, where slotd has requests of its own on it."""
+        self.wire: Wire = self.own or Wire(options.batch_slots)
         self.known = Known()
         self.events: list[Event] = []
         self.client_line: Callable[[bytes], None] = lambda _: None
@@ -65,10 +68,8 @@ class Bench:
         self._client_reads = bytearray()
         self._hints: dict[int, int] = {}
         self._ready = False
-        self._hung_up = False
-        """The engine's input has ended: nothing reaches it any more."""
         self.use(settings)
-        self.wire.watches = self.known.all_reported = settings.park != "emulated"
+        self.known.all_reported = self.own is None
         self.wire.off = settings.policy_name == OFF
 
     def use(self, settings: SidecarSettings) -> None:
@@ -93,6 +94,7 @@ class Bench:
     def to_sidecar(self, most: int = _EVERYTHING) -> None:
         for data in self._taken(self._to_sidecar, most):
             self._passed(self.sidecar.from_client(data, self.now))
+        self._check_waiting()
 
     def to_engine(self, most: int = _EVERYTHING) -> None:
         for data in self._taken(self._to_engine, most):
@@ -110,6 +112,7 @@ class Bench:
     def from_engine(self, most: int = _EVERYTHING) -> None:
         for data in self._taken(self._from_engine, most):
             self._say(data)
+        self._check_waiting()
         self.check()
 
     def to_client(self, most: int = _EVERYTHING) -> None:
@@ -126,7 +129,25 @@ class Bench:
         self._passed(self.sidecar.client_eof(self.now), ended=True)
         self.to_engine()
         self.engine.eof()
-        self._hung_up = True
+        self.wire.hung_up = True
+
+    def client_leaves(self, most: int) -> None:
+        """Let a client be gone that has written so many bytes of what it would have; drain.
+
+        From then on the engine's lines are for the next one.
+        """
+        self.to_sidecar(most)
+        self._to_sidecar.clear()
+        self.wire.leave()
+        self._passed(self.sidecar.client_gone(self.now))
+        self.client_line = lambda _: None
+        self.run()
+        assert self.sidecar.drained
+        self.wire.drains = False
+        self._hints.clear()
+        assert not self._client_reads
+        assert {held.state for held in self.engine.holds().slots} <= {"idle", "yielded"}
+        assert all(slot.idle for slot in self.sidecar.model.slots)
 
     def end_of_engine(self) -> None:
         """Let the engine's pipe close: nothing is believed of it any more."""
@@ -174,6 +195,11 @@ class Bench:
         if self.strict:
             assert missing(model, holdings, self.known) == []
 
+    def _check_waiting(self) -> None:
+        """Check that nothing waits in the sidecar without a reason."""
+        if not self._to_sidecar:
+            self.wire.nothing_waits()
+
     def held(self) -> Holdings:
         return self.engine.holds()
 
@@ -194,16 +220,17 @@ class Bench:
         said = self.wire.said(data)
         for line in said:
             self._note_report(line)
+        for_client = self.wire.for_client(said)
         output = self.sidecar.from_engine(data, self.now)
-        assert output.to_engine == [] or not self.wire.watches
+        self._told(output.events)
+        assert output.to_engine == [] or self.own is not None
         for _, raw in self.wire.passed(b"".join(output.to_engine)):
             self._note_overwriting(raw)
-        if not self._hung_up:
+        if not self.wire.hung_up:
             self._to_engine += b"".join(output.to_engine)
         heard = b"".join(output.to_client)
-        self.wire.heard(heard, said)
+        self.wire.heard(heard, for_client)
         self._to_client += heard
-        self._told(output.events)
 
     def _note_overwriting(self, raw: bytes) -> None:
         fields = fields_of(raw)
@@ -243,10 +270,10 @@ class Bench:
 
     def _told(self, events: list[Event]) -> None:
         self.events += events
-        if not self.wire.watches:
+        if self.own is not None:
             numbering = self.sidecar.model.numbering
             slots = range(self.options.batch_slots)
-            self.wire.engine_slot = [numbering.engine_slot(number) for number in slots]
+            self.own.agree([numbering.engine_slot(number) for number in slots])
         for event in events:
             fields = event.fields
             assert event.name != "error" or fields["where"] == "engine", event

@@ -74,8 +74,6 @@ SETTINGS["adaptive"] = SidecarSettings(
 )
 SETTINGS["off"] = SidecarSettings(policy_name="off")
 
-OWN_PARKS = "own parks"
-"""Parks by requests of slotd's own, which other lines than the client's belong to."""
 WITHOUT_PARKS = (
     "batch",
     "batch, checkpoints",
@@ -83,12 +81,22 @@ WITHOUT_PARKS = (
     "pad rows, groups of three",
     "padding safe",
 )
+_OWN = evolve(SETTINGS["everything is worth a park"], park="emulated")
 
-ALL_SETTINGS = SETTINGS | {
-    OWN_PARKS: evolve(
-        SETTINGS["everything is worth a park"], park="emulated", turn_token=TURN_TOKEN
-    )
+OWN_PARKS: dict[str, SidecarSettings] = {
+    "own parks": evolve(_OWN, turn_token=TURN_TOKEN),
+    "own parks, no turn token": _OWN,
+    "own parks, nothing is protected": evolve(
+        _OWN, policy=POLICIES["nothing is protected"], turn_token=TURN_TOKEN
+    ),
+    "own parks, low rows": evolve(
+        _OWN, policy=POLICIES["nothing is protected"], turn_token=TURN_TOKEN, pad_rows="low"
+    ),
+    "own parks, adaptive": evolve(_OWN, policy_name="adaptive", turn_token=TURN_TOKEN),
 }
+"""Parks by requests of slotd's own, which other lines than the client's belong to."""
+
+ALL_SETTINGS = SETTINGS | OWN_PARKS
 
 
 @frozen

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from attrs import evolve, frozen
 
 from slotd.core.state import Activity
-from slotd.sim.options import Faults
+from slotd.sim.options import TURN_TOKEN, Faults
 from tests.model_equivalence.bench import Bench
 from tests.model_equivalence.client import Client, Use
 from tests.model_equivalence.engines import (
@@ -17,10 +17,9 @@ from tests.model_equivalence.engines import (
     LEVELS,
     NO_TIME,
     OWN_PARKS,
-    SETTINGS,
     decider,
 )
-from tests.model_equivalence.prompts import CHANGES, changed
+from tests.model_equivalence.prompts import CHANGES, changed, some
 
 SIZES = ((1 << 20,), (1 << 20,), (64, 5), (3,), (17, 1, 400))
 FAULTS = (
@@ -122,7 +121,7 @@ class Play:
             elastic=spread > 1,
             session_files=spread > 2,
         )
-        if setting.settings == OWN_PARKS:
+        if setting.settings in OWN_PARKS:
             # What such a park brings along is worked out from the engine's own distance.
             options = evolve(options, checkpoint_every=16_384)
         if setting.arbitrary is not None:
@@ -130,12 +129,18 @@ class Play:
         self.bench = Bench(
             options, setting.end_every, ALL_SETTINGS[setting.settings], decider(setting.arbitrary)
         )
-        self.client = Client(options.batch_slots, setting.end_every, self.bench.write)
-        self.client.fails_in_slots = faults != Faults()
-        self.bench.client_line = self.client.take
+        self.setting = setting
+        self.client = self._next_client()
         self.bench.in_chunks(SIZES[setting.sizes])
         self.bench.run()
         assert self.client.ready
+
+    def _next_client(self) -> Client:
+        slots = self.bench.options.batch_slots
+        client = Client(slots, self.setting.end_every, self.bench.write)
+        client.fails_in_slots = FAULTS[self.setting.faults] != Faults()
+        self.bench.client_line = client.take
+        return client
 
     # -- what is allowed -------------------------------------------------------------------------
 
@@ -189,6 +194,18 @@ class Play:
         slot = self._slot(which)
         self.client.ask(prompt, asked.max_new, slot, asked.keys, asked.file, end=asked.end)
         self._sent(steps)
+
+    def ask_something_new(self, which: int | None, number: int, reply: int, steps: int | None) -> None:
+        """Begin a conversation of that number: no other one's begin is like it."""
+        prompt = [TURN_TOKEN, 1000 + number, *some(number, 30), TURN_TOKEN, 7]
+        self.client.ask(prompt, reply, self._slot(which))
+        self._sent(steps)
+
+    def leave_something_to_park(self, number: int, reply: int) -> None:
+        """Let all come to its end, then a new conversation's first turn, alone."""
+        self.bench.run()
+        self.ask_something_new(None, number, reply, 0)
+        self.bench.run()
 
     def ask_again(self, which: int, steps: int | None) -> None:
         """Go on with a read that gave way."""
@@ -274,9 +291,17 @@ class Play:
         self.bench.now += seconds
         if sizes is not None:
             self.bench.in_chunks(sizes)
-        if to is not None and self.bench.wire.watches and not self.bench.wire.off:
-            self.bench.use(SETTINGS[to])
+        if to is not None and (to in OWN_PARKS) == (self.bench.own is not None):
+            if not self.bench.wire.off:
+                self.bench.use(ALL_SETTINGS[to])
         self.bench.look()
+
+    def client_leaves(self, most: int) -> None:
+        """Let the client go after so many bytes more; another one has the engine from then on."""
+        histories = self.client.histories
+        self.bench.client_leaves(most)
+        self.client = self._next_client()
+        self.client.histories = histories
 
     def end(self) -> None:
         """Let everything arrive and end: nothing is left waiting, at the client or anywhere."""

@@ -34,8 +34,10 @@ class Wire:
         """No line is decided about, and none ever was."""
         self.keeps_keys = False
         """The client's own `park=` and `slot=` stay."""
-        self.watches = True
-        """False: slotd has requests of its own, so other lines than the client's may pass."""
+        self.hung_up = False
+        """The client has closed its pipe: nothing reaches the engine any more."""
+        self.drains = False
+        """The client has gone and what it had asked for is stopped, by lines of slotd's own."""
         self._written: deque[bytes] = deque()
         self._passed = bytearray()
         self._said = bytearray()
@@ -52,29 +54,41 @@ class Wire:
 
         Raises AssertionError for anything that is not the next item as it must be.
         """
-        if not self.watches:
-            return [(raw, raw) for raw in _lines(self._passed, data)]
+        if self.drains:
+            return [(raw, raw) for raw in complete_lines(self._passed, data)]
         self._passed += data
         done = []
-        while self._written:
-            item = self._written[0]
-            frame = item.startswith(b"GENG") and b"\n" in item[:-1]
-            end = len(item) if frame else self._passed.find(b"\n") + 1
-            if ended and not frame and not item.endswith(b"\n"):
-                end = len(self._passed)
-            if not 0 < end <= len(self._passed):
-                break
-            raw = bytes(self._passed[:end])
-            del self._passed[:end]
-            self._written.popleft()
-            self._check_passed(item, raw, frame)
+        while self._written and (raw := self._next_passed(self._written[0], ended)):
+            item = self._written.popleft()
+            self._check_passed(item, raw)
             done.append((item, raw))
         assert self._written or not self._passed, bytes(self._passed)
         return done
 
-    def _check_passed(self, item: bytes, raw: bytes, frame: bool) -> None:
+    def leave(self) -> None:
+        """Take note that the client has gone, with what it has written and slotd has not sent."""
+        self._written.clear()
+        self._passed.clear()
+        self.drains = True
+
+    def nothing_waits(self) -> None:
+        """Raise AssertionError when the sidecar, which has had everything, keeps an item back."""
+        assert not self._written or not self._written[0].endswith(b"\n"), self._written
+
+    def _next_passed(self, item: bytes, ended: bool) -> bytes:
+        """Take what an item has become off what has passed; nothing: it has not all passed."""
+        end = len(item) if is_frame(item) else self._passed.find(b"\n") + 1
+        if ended and not is_frame(item) and not item.endswith(b"\n"):
+            end = len(self._passed)
+        if end > len(self._passed):
+            return b""
+        raw = bytes(self._passed[:end])
+        del self._passed[:end]
+        return raw
+
+    def _check_passed(self, item: bytes, raw: bytes) -> None:
         fields = fields_of(item)
-        verb = fields[0] if fields and not frame else b""
+        verb = fields[0] if fields and not is_frame(item) else b""
         if self.off:
             assert raw == item
         elif verb in GENERATES and len(fields) > 1:
@@ -134,13 +148,15 @@ class Wire:
 
     def said(self, data: bytes) -> list[bytes]:
         """Take what the engine writes; return its complete lines."""
-        return _lines(self._said, data)
+        return complete_lines(self._said, data)
+
+    def for_client(self, said: list[bytes]) -> list[bytes]:
+        """Return those of the engine's lines that the client is to get."""
+        return said
 
     def heard(self, data: bytes, said: list[bytes]) -> None:
         """Take what the sidecar then writes to the client: just those lines, in its numbers."""
-        if not self.watches:
-            return
-        assert _lines(self._heard, data) == [self.in_client_numbers(line) for line in said]
+        assert complete_lines(self._heard, data) == [self.in_client_numbers(line) for line in said]
         assert not self._heard
 
     def in_client_numbers(self, line: bytes) -> bytes:
@@ -165,7 +181,13 @@ def is_request(line: bytes, verb: bytes) -> bool:
     return known and bool(rest) and _IDS.fullmatch(rest[0]) is not None
 
 
-def _lines(held: bytearray, data: bytes) -> list[bytes]:
+def is_frame(item: bytes) -> bool:
+    """Tell whether an item of the client's is a frame, which is more than a line."""
+    return item.startswith(b"GENG") and b"\n" in item[:-1]
+
+
+def complete_lines(held: bytearray, data: bytes) -> list[bytes]:
+    """Add bytes to those held; take the complete lines off them."""
     held += data
     *whole, rest = bytes(held).split(b"\n")
     held[:] = rest
