@@ -1,12 +1,14 @@
-"""The machine of the client that behaves, as Hypothesis plays it.
+"""The machines of the client that behaves, as Hypothesis plays them.
 
 Lives here: the rules and their arguments. Must not live here: what an act does (`play`).
 """
 
+from collections.abc import Iterable
+
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from tests.model_equivalence.engines import LEVELS, SETTINGS
+from tests.model_equivalence.engines import LEVELS, OWN_PARKS, SETTINGS, WITHOUT_PARKS
 from tests.model_equivalence.play import (
     ASIDES,
     BODIES,
@@ -31,6 +33,26 @@ STEPS = st.sampled_from([0, 1, 2, 3, 5, 9, 20, 300, None])
 FEW = st.sampled_from([0, 1, 2, 3, 5, None])
 
 
+WRITTEN = st.sampled_from([1 << 30, 0, 5, 30])
+
+
+def setting(
+    levels: Iterable[str], settings: Iterable[str], arbitrary: Iterable[int | None]
+) -> st.SearchStrategy[Setting]:
+    """Draw an engine of some levels and a sidecar of some settings and deciders."""
+    return st.builds(
+        Setting,
+        level=st.sampled_from([*levels]),
+        settings=st.sampled_from([*settings]),
+        arbitrary=st.sampled_from([*arbitrary]),
+        end_every=st.sampled_from([0, 0, 4, 9]),
+        drafting=st.integers(0, len(DRAFTING) - 1),
+        faults=st.integers(0, len(FAULTS) - 1),
+        spread=st.integers(1, 3),
+        sizes=st.integers(0, len(SIZES) - 1),
+    )
+
+
 class BehavingClient(RuleBasedStateMachine):
     """Conversations of one serve process, through a sidecar, with an engine of any level."""
 
@@ -38,18 +60,7 @@ class BehavingClient(RuleBasedStateMachine):
     last: str
 
     @initialize(
-        setting=st.builds(
-            Setting,
-            level=st.sampled_from(list(LEVELS)),
-            settings=st.sampled_from(list(SETTINGS)),
-            arbitrary=st.sampled_from([None, None, 1, 2, 3]),
-            end_every=st.sampled_from([0, 0, 4, 9]),
-            drafting=st.integers(0, len(DRAFTING) - 1),
-            faults=st.integers(0, len(FAULTS) - 1),
-            spread=st.integers(1, 3),
-            sizes=st.integers(0, len(SIZES) - 1),
-        ),
-        last=st.sampled_from(LAST),
+        setting=setting(LEVELS, SETTINGS, (None, None, 1, 2, 3)), last=st.sampled_from(LAST)
     )
     def begin(self, setting: Setting, last: str) -> None:
         self.play, self.last = Play(setting), last
@@ -139,6 +150,33 @@ class BehavingClient(RuleBasedStateMachine):
     def everything_ends(self) -> None:
         self.play.end()
 
+    @rule(most=WRITTEN)
+    def client_leaves(self, most: int) -> None:
+        self.play.client_leaves(most)
+
     def teardown(self) -> None:
         if hasattr(self, "play"):
             self.play.hang_up(self.last)
+
+
+class ParkingClient(BehavingClient):
+    """The same beside requests of slotd's own, one of which may begin at any time."""
+
+    @initialize(
+        setting=setting(WITHOUT_PARKS, OWN_PARKS, (None,)),
+        last=st.sampled_from(LAST),
+        number=st.integers(0, 999),
+    )
+    def begin_with_a_park(self, setting: Setting, last: str, number: int) -> None:
+        self.begin(setting, last)
+        self.park(None, number, 9, None)
+
+    @rule(
+        which=st.one_of(st.none(), WHICH),
+        number=st.integers(0, 999),
+        reply=st.sampled_from([1, 2, 9, 25]),
+        steps=st.sampled_from([None, 0, 0, 1, 2]),
+    )
+    def park(self, which: int | None, number: int, reply: int, steps: int | None) -> None:
+        self.play.leave_something_to_park(number, reply)
+        self.play.ask_something_new(which, number + 1000, 9, steps)

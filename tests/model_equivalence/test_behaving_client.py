@@ -3,7 +3,7 @@
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.model_equivalence.at_random import RandomPlay
-from tests.model_equivalence.behaving import BehavingClient
+from tests.model_equivalence.behaving import BehavingClient, ParkingClient
 from tests.model_equivalence.budget import of_seed, rounds, seeds
 
 
@@ -16,6 +16,11 @@ def test_model_and_client_after_many_random_acts() -> None:
     for seed in seeds(140):
         with of_seed(seed):
             RandomPlay(seed).run(60)
+
+
+def test_model_lines_and_client_with_a_park_by_slotds_own_request_at_any_moment() -> None:
+    for settings in rounds(examples=60, steps=20):
+        run_state_machine_as_test(ParkingClient, settings=settings)
 
 
 def test_model_and_client_with_parks_by_requests_of_slotds_own() -> None:
