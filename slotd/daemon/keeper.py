@@ -3,8 +3,8 @@
 Here: making the sidecars that use both, and the files' begin and end. Not here: what is recorded
 (`slotd.record`) and what is learned (`slotd.policy.adaptive`).
 
-Neither is worth a request: a file that cannot be had is told in one `error` event, and slotd goes
-on without it.
+Neither is worth a request: a file that cannot be had is told in one `error` event, as soon as it is
+known, and slotd goes on without it.
 """
 
 from collections.abc import Callable
@@ -46,6 +46,8 @@ class Keeper:
         self._sink = self._open_record(configuration[RECORD_FILE])
         learned = configuration[LEARNED_FILE]
         self._learned = None if learned is None else Path(learned)
+        self._learned_fails = False
+        """That it cannot be written has been told."""
         self._decider: AdaptiveDecider | None = None
         self._closing = Flag()
         self._writer: Thread | None = None
@@ -88,6 +90,7 @@ class Keeper:
         if self._learned is None:
             return AdaptiveDecider()
         self._decider = read_learned(self._learned)
+        self._write_learned()
         if self._writer is None:
             self._writer = Thread(target=self._keep_writing, name="learned", daemon=True)
             self._writer.start()
@@ -102,8 +105,11 @@ class Keeper:
             return
         try:
             write_learned(self._learned, self._decider)
+            self._learned_fails = False
         except OSError as error:
-            self._tell("learned", f"{self._learned}: cannot be written: {error.strerror}")
+            if not self._learned_fails:
+                self._tell("learned", f"{self._learned}: cannot be written: {error.strerror}")
+            self._learned_fails = True
 
     def _tell(self, where: str, message: str) -> None:
         self._log(Event("error", "error", {"where": where, "message": message}))

@@ -2,7 +2,7 @@
 
 Here: file I/O and nothing else; it may block, so it belongs on a thread of its own, behind a
 bounded queue. A full file is renamed to `PATH.1`, that one to `PATH.2`, and so on; the oldest is
-deleted. Lines are written whole and flushed; a crash leaves at most one torn last line, which the
+deleted. What is no record is none of that: it is left alone. Lines are written whole and flushed; a crash leaves at most one torn last line, which the
 reader drops.
 """
 
@@ -14,7 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from slotd.record.lines import Entry, LineWriter
+from slotd.record.lines import MARK, Entry, LineWriter
+from slotd.record.theirs import refuse_theirs
 
 FILE_BYTES: Final = 16 * 1024 * 1024
 FILES: Final = 8
@@ -38,7 +39,7 @@ class RecordFiles:
         file_bytes: int = FILE_BYTES,
         files: int = FILES,
     ) -> None:
-        """Begin a new file at `path`; what is there is kept as an older one.
+        """Begin a new file at `path`; a record that is there is kept as an older one.
 
         Args:
             path: the current file.
@@ -47,7 +48,7 @@ class RecordFiles:
             files: how many files are kept, the current one included.
 
         Raises:
-            OSError: the file cannot be opened for writing.
+            OSError: the file cannot be opened for writing, or is something else's.
         """
         self._path = path
         self._turn_token = turn_token
@@ -74,9 +75,12 @@ class RecordFiles:
         self._file.close()
 
     def _open(self) -> None:
-        if self._path.exists() and self._path.stat().st_size:
+        if self._path.is_file() and self._path.stat().st_size:
+            refuse_theirs(self._path, MARK)
             self._rotate()
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        # Not waiting for anybody to read a named pipe.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK
+        descriptor = os.open(self._path, flags, 0o600)
         self._file = os.fdopen(descriptor, "w", encoding="ascii")
         self._written = 0
         self._lines = LineWriter.begin(self._label, self._turn_token)
@@ -86,7 +90,7 @@ class RecordFiles:
     def _rotate(self) -> None:
         for number in range(self._files - 1, 0, -1):
             younger = self._numbered(number - 1) if number > 1 else self._path
-            if younger.exists():
+            if younger.is_file():
                 younger.replace(self._numbered(number))
         if self._files == 1:
             self._path.unlink()

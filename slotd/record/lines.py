@@ -30,6 +30,8 @@ BLOCK: Final = 64
 DIGEST: Final = 8
 """Bytes a hash."""
 VERSION: Final = 1
+MARK: Final = b'{"slotd_record":'
+"""What every record begins with."""
 LIKE_MEMORY: Final = 200_000
 """Block hashes a file's writer remembers, so that later prompts can refer to them."""
 

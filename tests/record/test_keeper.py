@@ -1,4 +1,7 @@
+import os
 from pathlib import Path
+
+import pytest
 
 from slotd.config.configuration import Sources
 from slotd.core.events import Event
@@ -7,6 +10,8 @@ from slotd.core.sidecar import Sidecar
 from slotd.daemon.keeper import Keeper
 from slotd.daemon.learned import read_learned
 from slotd.policy.adaptive.decider import AdaptiveDecider
+from slotd.record.files import RecordFiles
+from slotd.record.lines import MARK
 from slotd.record.reader import read_record
 from slotd.record.tap import RecordingSidecar
 
@@ -62,9 +67,65 @@ def test_what_was_learned_outlives_engines_and_slotd(tmp_path: Path) -> None:
         assert read_learned(path).model.seen == days
 
 
-def test_a_file_that_cannot_be_written_costs_one_event(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_costs_one_event_at_once(tmp_path: Path) -> None:
     events: list[Event] = []
     keeper = keeper_of(events, SLOTD_LEARNED_FILE=str(tmp_path / "none" / "learned"))
     keeper.sidecar(SidecarSettings(policy_name="adaptive"))
+    assert [event.name for event in events] == ["error"]
     keeper.close()
     assert [event.name for event in events] == ["error"]
+
+
+def other_things(tmp_path: Path) -> dict[str, tuple[Path, str]]:
+    """What may lie where slotd is told to put a file of its own, and what is said of it."""
+    directory, text, pipe = (tmp_path / name for name in ("directory", "text", "pipe"))
+    directory.mkdir()
+    text.write_text("important\n")
+    os.mkfifo(pipe)
+    return {
+        "directory": (directory, "Is a directory"),
+        "text": (text, "there is something else of that name"),
+        "pipe": (pipe, "No such device or address"),
+    }
+
+
+@pytest.mark.parametrize("what", ["directory", "text", "pipe"])
+def test_a_record_moves_nothing_away_that_is_no_record(what: str, tmp_path: Path) -> None:
+    path, why = other_things(tmp_path)[what]
+    events: list[Event] = []
+    keeper = keeper_of(events, SLOTD_RECORD_FILE=str(path))
+    assert type(keeper.sidecar(SidecarSettings())) is Sidecar
+    keeper.close()
+    told = [event.fields["message"] for event in events]
+    assert told == [f"{path}: the record cannot be written: {why}"]
+    assert sorted(left.name for left in tmp_path.iterdir()) == ["directory", "pipe", "text"]
+    assert (tmp_path / "text").read_text() == "important\n"
+
+
+@pytest.mark.parametrize("what", ["directory", "text", "pipe"])
+def test_what_was_learned_replaces_nothing_else(what: str, tmp_path: Path) -> None:
+    path, _ = other_things(tmp_path)[what]
+    events: list[Event] = []
+    keeper = keeper_of(events, SLOTD_LEARNED_FILE=str(path))
+    keeper.sidecar(SidecarSettings(policy_name="adaptive"))
+    keeper.close()
+    assert [event.fields["where"] for event in events] == ["learned"]
+    assert sorted(left.name for left in tmp_path.iterdir()) == ["directory", "pipe", "text"]
+    assert (tmp_path / "text").read_text() == "important\n"
+
+
+def test_a_full_record_moves_nothing_away_either(tmp_path: Path) -> None:
+    path, in_its_way = tmp_path / "record", tmp_path / "record.1"
+    RecordFiles(path, None).close()
+    in_its_way.mkdir()
+    with pytest.raises(OSError, match="directory"):
+        RecordFiles(path, None)
+    assert path.is_file()
+    assert in_its_way.is_dir()
+
+
+def test_a_record_that_was_cut_off_in_its_first_line_is_one(tmp_path: Path) -> None:
+    path = tmp_path / "record"
+    path.write_bytes(MARK[:5])
+    RecordFiles(path, None).close()
+    assert (tmp_path / "record.1").read_bytes() == MARK[:5]

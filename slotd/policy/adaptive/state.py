@@ -13,6 +13,8 @@ import numpy as np
 from slotd.policy.adaptive.returns import AGES, ReturnModel
 
 VERSION = 1
+MARK = b'{"slotd_adaptive":'
+"""What every such object begins with."""
 
 
 def dump(model: ReturnModel) -> str:
