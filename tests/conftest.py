@@ -1,4 +1,4 @@
-"""The order in which the files of the suite are begun, and the signals its processes begin with.
+"""The order the suite's files are begun in, the signals its processes begin with, untimed examples.
 
 Lives here: which files take longest; they come first, so that none of them runs on alone at the end
 while the other workers have nothing left. Must not live here: any fixture.
@@ -8,6 +8,11 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# Hypothesis times no example: how busy the machine is is none of a test's business.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 LONGEST_FIRST = [
     "systemd",

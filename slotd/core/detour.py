@@ -6,7 +6,8 @@ here: slotd's own request (`own_park`), and what becomes of a line when it goes 
 The request waits until nothing that slotd may still send could touch it. What follows it waits in
 order: a `STOP`, `BYIELD` or the `BSTOP` of its slot until the engine has begun it, since an engine
 drops what it sees before; anything else until slotd's own request has left its slot, too. A `BSTOP`
-of another slot never waits.
+of another slot never waits. A last line that the end of the client's stream cut off waits until
+everything else has left, since nothing may come behind it.
 """
 
 from collections import deque
@@ -33,6 +34,11 @@ class Waiting:
     """None: the rest of a line whose first piece stood for all of it."""
     goes_on: bool = False
     """It is a piece of a line that goes on."""
+
+    @property
+    def whole(self) -> bool:
+        """Something else may come behind it."""
+        return self.raw.endswith(b"\n")
 
 
 @define(eq=False)
@@ -75,7 +81,7 @@ class Detour:
     def _passes(self, item: Waiting) -> bool:
         """Tell whether an item is none of those that wait."""
         line = item.line
-        return isinstance(line, BatchStop) and not self._about_waiting(line.slot)
+        return item.whole and isinstance(line, BatchStop) and not self._about_waiting(line.slot)
 
     def _about_waiting(self, client_slot: int) -> bool:
         """Tell whether a request that waits, or has not begun, is for this slot number."""
@@ -104,11 +110,12 @@ class Detour:
 
         An admission may as soon as slotd's own request has generated a token: there is nothing to
         stop any more, and the engine takes it up right after the copy. A solo request waits until
-        no slot decodes beside it. Either goes on at once where the park has failed.
+        no slot decodes beside it, and a last line without its end until slotd has nothing to say
+        any more. Any goes on at once where the park has failed.
         """
         stage, own = self.park.stage, self.park.request
-        if stage is Stage.OVER:
-            return True
+        if stage is Stage.OVER or not self.raw.endswith(b"\n"):
+            return stage is Stage.OVER
         return self.client_slot is not None and (stage is Stage.COPIED or own.read_over)
 
     def let_request_go(self, model: Model) -> list[bytes]:
@@ -125,8 +132,8 @@ class Detour:
         """Tell whether the first of those behind the request may go on."""
         if not self.behind or not self.gone or not self._begun(model):
             return False
-        line = self.behind[0].line
-        return self.over or isinstance(line, Stop | BatchYield | BatchStop)
+        first = self.behind[0]
+        return self.over or (first.whole and isinstance(first.line, Stop | BatchYield | BatchStop))
 
     def _begun(self, model: Model) -> bool:
         """Tell whether the engine has begun the request: its lines have shown it, or its end."""
@@ -145,6 +152,11 @@ class Detour:
         Should it end now, it was meant for everybody.
         """
         return b"" if self._begun(model) else self.park.last_words
+
+    @property
+    def holds(self) -> bool:
+        """Something the client has written has not left for the engine."""
+        return not self.gone or len(self.behind) > 0
 
     @property
     def over(self) -> bool:

@@ -104,6 +104,8 @@ class Sidecar:
         """A frame that is kept together with the request that follows it."""
         self._detour: Detour | None = None
         """The park by a request of slotd's own that is under way."""
+        self._client_ended = False
+        """The client's stream has ended: it writes nothing any more."""
         self._quits = False
         """The client has said `QUIT`, which the engine is not to have."""
         self._drain: Drain | None = None
@@ -172,23 +174,22 @@ class Sidecar:
     def client_eof(self, now: float) -> Output:
         """Take the end of the client's stream; what it left unfinished is passed on.
 
-        The engine carries an unfinished last line out like any other, so it is one here too.
+        The engine carries an unfinished last line out like any other, so it is one here too. What
+        waits for a park goes on waiting: the engine's stream is not to end before it `holds`
+        nothing any more.
         """
         self._now = now
         output = Output()
-        rest = self._client.finish()
-        if self._detour is not None:
-            # Nothing may come behind a line without its end.
-            self._let_all_go(self._detour, output)
-        for item in map(_last_line, rest):
+        for item in map(_last_line, self._client.finish()):
             self._client_item(item, output)
-        self._inside_client_line = False
-        if self._detour is not None:
-            self._let_all_go(self._detour, output)
-        if self._frame:
-            output.to_engine.append(self._frame)
-            self._frame = b""
+        self._inside_client_line, self._client_ended = False, True
+        self._let_frame_go(output)
         return self._told(output)
+
+    @property
+    def holds(self) -> bool:
+        """Something the client has written is still to go to the engine, after a park."""
+        return self._detour is not None and self._detour.holds
 
     def engine_eof(self, now: float) -> Output:
         """Take the end of the engine's stream: nothing is believed of it any more."""
@@ -371,6 +372,13 @@ class Sidecar:
             self._detour.take_over(detour)
         elif detour.finished(model):
             self._detour = None
+        self._let_frame_go(output)
+
+    def _let_frame_go(self, output: Output) -> None:
+        """Pass a frame on that is kept for a request which will not come."""
+        if self._frame and self._client_ended and not self.holds:
+            output.to_engine.append(self._frame)
+            self._frame = b""
 
     def _let_all_go(self, detour: Detour, output: Output, *_: object) -> None:
         """Pass everything on that waits, in order; what comes after it does not wait any more."""
@@ -378,6 +386,7 @@ class Sidecar:
         output.to_engine.extend(detour.let_request_go(self.model))
         while detour.behind:
             self._pass_on(detour.behind.popleft(), output)
+        self._let_frame_go(output)
 
     def _may_stop(self) -> bool:
         """Tell whether a `STOP` would reach a request of the client's."""

@@ -6,8 +6,8 @@ written. Not here: what a line means (`slotd.core`), and which descriptors the s
 
 What ends what:
 
-- the client's end of input is passed on when everything before it, an unfinished last line
-  included, is written; the engine then takes the time it needs;
+- the client's end of input is passed on when everything before it, an unfinished last line and what
+  the sidecar still holds included, is written; the engine then takes the time it needs;
 - the engine's end of output is passed on when everything it printed is written;
 - a client that no longer reads: the engine's output is closed, so that its next line fails as it
   would have without slotd; what the client writes still passes;
@@ -50,6 +50,10 @@ class Translator(Protocol):
     def engine_eof(self, now: float) -> Output:
         """Take the end of the engine's stream."""
 
+    @property
+    def holds(self) -> bool:
+        """Something of the client's is still to go to the engine."""
+
 
 class Sink(Protocol):
     """What a direction needs of a `Lane`."""
@@ -91,12 +95,18 @@ async def relay(
     Every stream is closed on the way, except those that are cut short by that or by a cancellation.
     """
     to_client, to_engine = Lane(client_out), Lane(engine_in)
+    taken, deaf = trio.lowlevel.ParkingLot(), trio.Event()
 
     def take(output: Output) -> None:
         to_engine.put(output.to_engine)
         to_client.put(output.to_client)
         for event in output.events:
             log(event)
+        taken.unpark_all()
+
+    async def nothing_held() -> None:
+        while sidecar.holds and not deaf.is_set():
+            await taken.park()
 
     async with trio.open_nursery() as nursery:
         upstream = Direction(
@@ -108,6 +118,7 @@ async def relay(
             other=to_client,
             names=("client_in", "engine_in"),
             latency=latency,
+            all_gone=nothing_held,
         )
         downstream = Direction(
             source=engine_out,
@@ -121,6 +132,8 @@ async def relay(
         )
         nursery.start_soon(upstream.run, clock, take, log, nursery)
         await downstream.run(clock, take, log, nursery)
+        deaf.set()  # the sidecar hears no more of what it waits for
+        taken.unpark_all()
         if engine_ended is not None:
             await engine_ended()
             nursery.cancel_scope.cancel()
@@ -141,6 +154,8 @@ class Direction:
     names: tuple[str, str]
     """Of the source and of its own lane's stream, for the log."""
     latency: Latency | None = None
+    all_gone: Callable[[], Awaitable[None]] | None = None
+    """Waits, at the end, until everything that came from the source is in a lane."""
 
     async def run(
         self,
@@ -167,6 +182,8 @@ class Direction:
         log(_closed(source_name))
         take(self.finish(clock()))
         self.other.drain_soon(nursery)
+        if self.all_gone is not None:
+            await self.all_gone()
         await self.own.aclose()
 
     async def _read(self) -> bytes:

@@ -14,6 +14,7 @@ class Plain:
     """Passes every byte on to the other side, and remembers when it was told what."""
 
     told: list[tuple[str, bytes, float]] = field(factory=list)
+    holds: bool = False
 
     def from_client(self, data: bytes, now: float) -> Output:
         self.told.append(("client", data, now))
@@ -65,3 +66,20 @@ class Unfinished(Plain):
         whole, end, rest = (self.kept[side] + data).rpartition(b"\n")
         self.kept[side] = rest
         return whole + end
+
+
+@define
+class Holding(Plain):
+    """Holds what the client wrote until the engine has printed a token."""
+
+    def from_client(self, data: bytes, now: float) -> Output:
+        self.holds = True
+        return Output()
+
+    def from_engine(self, data: bytes, now: float) -> Output:
+        self.holds = self.holds and not data.startswith(b"T ")
+        return Output(to_client=[data], to_engine=[] if self.holds else [b"at last\n"])
+
+    def engine_eof(self, now: float) -> Output:
+        self.holds = False
+        return Output()

@@ -19,7 +19,7 @@ from trio.testing import (
 from slotd.core.events import Event
 from slotd.core.sidecar import Sidecar, SidecarSettings
 from slotd.daemon.relay import READ_FROM_ENGINE, Translator, relay
-from tests.daemon.doubles import Crossing, Plain, Unfinished
+from tests.daemon.doubles import Crossing, Holding, Plain, Unfinished
 
 
 @define
@@ -118,6 +118,31 @@ async def test_the_clients_end_reaches_the_engine_after_its_unfinished_line() ->
         "engine_end",
     ]
     assert wires.closed() == ["client_in", "engine_out"]
+
+
+async def test_the_clients_end_waits_for_what_the_sidecar_holds() -> None:
+    async with relaying(Holding()) as wires:
+        await wires.client_writes.send_all(b"GEN 1 5\n")
+        await wires.client_writes.aclose()
+        await wait_all_tasks_blocked()
+        assert wires.closed() == ["client_in"]
+        await wires.engine_writes.send_all(b"T 9\n")
+        assert await read_all(wires.engine_reads) == b"at last\n"
+
+
+@pytest.mark.parametrize("end", ["engine", "client"])
+async def test_it_does_not_wait_for_what_the_sidecar_will_never_hear(end: str) -> None:
+    async with relaying(Holding()) as wires:
+        await wires.client_writes.send_all(b"GEN 1 5\n")
+        await wires.client_writes.aclose()
+        await wait_all_tasks_blocked()
+        if end == "engine":
+            await wires.engine_writes.aclose()
+        else:
+            await wires.client_reads.aclose()
+            await wires.engine_writes.send_all(b"BT 1 9\n")
+        assert await read_all(wires.engine_reads) == b""
+        await wires.ended.wait()
 
 
 async def test_the_engines_last_words_reach_the_client_before_its_end() -> None:

@@ -245,6 +245,16 @@ def test_a_client_that_goes_away_from_a_hosted_engine_takes_its_waiting_request_
     talk.act(">> GEN 5 1,2,3\n=")
 
 
+def test_the_next_clients_first_request_is_not_held_up_by_what_was_dropped() -> None:
+    talk = parking()
+    talk.act(SENT + ">> VRAM 5")
+    talk.sidecar.client_gone(talk.now)
+    assert not talk.sidecar.holds
+    talk.act("<< ERR no")
+    assert talk.sidecar.drained
+    talk.act(f">> GEN 5 {LONG},500,1\n=")
+
+
 def test_a_request_that_has_left_is_stopped_when_its_client_goes_away() -> None:
     talk = parking()
     talk.act(SENT + READ + f"<< T 600\n{DONE} length\n<< BADM 0 1\n> BSTOP 0\n<< BT 0 601")

@@ -150,3 +150,17 @@ def test_it_may_replace_anything_else() -> None:
     talk.slot(0).lose()
     output = talk.put(">>", b"GEN 5 1,2,3\n")
     assert b"".join(output.to_engine).startswith(b"BGEN 0 2 100,")
+
+
+def test_a_last_token_that_is_not_known_is_not_made_up() -> None:
+    talk = parking()
+    talk.main.pending = None
+    talk.act(">> GEN 5 1,2,3\n=")
+    assert skips(talk) == ["inexact"]
+
+
+def test_what_the_parks_slot_had_for_checkpoints_is_forgotten_once_it_is_sent() -> None:
+    talk = parking()
+    talk.slot(0).checkpoints = (3,)
+    talk.put(">>", b"GEN 5 1,2,3\n")
+    assert talk.slot(0).checkpoints == ()

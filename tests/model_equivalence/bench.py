@@ -126,7 +126,13 @@ class Bench:
     def end_of_client(self) -> None:
         """Let the client close its pipe, with everything it has written."""
         self.to_sidecar()
-        self._passed(self.sidecar.client_eof(self.now), ended=True)
+        self.wire.ends = True
+        self._passed(self.sidecar.client_eof(self.now))
+        while self.sidecar.holds:
+            self.to_engine()
+            self.engine_works()
+            self.from_engine()
+            self.to_client()
         self.to_engine()
         self.engine.eof()
         self.wire.hung_up = True
@@ -203,17 +209,20 @@ class Bench:
     def held(self) -> Holdings:
         return self.engine.holds()
 
-    def _passed(self, output: Output, ended: bool = False) -> None:
+    def _passed(self, output: Output) -> None:
         assert output.to_client == []
         before = list(self.wire.engine_slot)
         data = b"".join(output.to_engine)
         self._told(output.events)
-        for _, raw in self.wire.passed(data, ended):
+        for _, raw in self.wire.passed(data):
             self._note_overwriting(raw)
         holdings = self.engine.holds()
+        own_slot = None if self.own is None else self.own.own_slot
         for number, slot in enumerate(self.wire.engine_slot):
-            # Only an idle slot is chosen, and a number is taken only off an idle one.
-            assert slot == before[number] or holdings.slots[slot].state != "busy"
+            # Only an idle slot is chosen, and a number is taken only off one without a client's
+            # request.
+            busy = holdings.slots[slot].state == "busy" and slot != own_slot
+            assert slot == before[number] or not busy
         self._to_engine += data
 
     def _say(self, data: bytes) -> None:

@@ -76,6 +76,12 @@ class OwnWire(Wire):
             self._own.begun = self._own.begun or not self._own.gone
 
     @property
+    def own_slot(self) -> int | None:
+        """The engine slot that slotd's own request is in, or going to."""
+        own = self._own
+        return None if own is None or own.stage is Stage.OVER else own.slot
+
+    @property
     def undone(self) -> bool:
         """Something of a park is under way: the client's lines may wait."""
         own = self._own
@@ -83,9 +89,9 @@ class OwnWire(Wire):
 
     # -- client to engine ------------------------------------------------------------------------
 
-    def passed(self, data: bytes, ended: bool = False) -> list[tuple[bytes, bytes]]:
+    def passed(self, data: bytes) -> list[tuple[bytes, bytes]]:
         if self.drains:
-            return super().passed(data, ended)
+            return super().passed(data)
         self._passed += data
         done = []
         while self._passed:
@@ -94,14 +100,14 @@ class OwnWire(Wire):
                 item = raw = line
                 del self._passed[: len(line)]
             else:
-                at = self._overtaking(line) if self.undone and not ended else 0
+                at = self._overtaking(line) if self.undone else 0
                 assert at < len(self._written), bytes(self._passed)
                 item = self._written[at]
-                raw = self._next_passed(item, ended)
+                raw = self._next_passed(item)
                 if not raw:
                     break
                 del self._written[at]
-                self._check_turn(item, ended)
+                self._check_turn(item)
                 self._check_passed(item, raw)
             done.append((item, raw))
         return done
@@ -149,14 +155,14 @@ class OwnWire(Wire):
             return number == slot
         return slot in (self.engine_slot[number], self._before[number])
 
-    def _check_turn(self, item: bytes, ended: bool) -> None:
+    def _check_turn(self, item: bytes) -> None:
         """Check that an item that passes had no reason to wait any longer."""
         own = self._own
-        if own is None or ended or not self.undone:
+        if own is None or not self.undone:
             return
         if not own.gone:
             verb = b"" if is_frame(item) else fields_of(item)[0]
-            if verb == b"BSTOP":
+            if verb == b"BSTOP" and item.endswith(b"\n"):
                 return
             ready = own.stage is Stage.OVER or (own.batch and own.stage is not Stage.READS)
             assert ready, (item, own)
@@ -164,7 +170,8 @@ class OwnWire(Wire):
         elif not own.begun:
             assert fields_of(item)[:1] == [b"BSTOP"], (item, own)
         else:
-            assert fields_of(item)[0] in _UNHURRIED, (item, own)
+            assert own.stage is Stage.OVER or fields_of(item)[0] in _UNHURRIED, (item, own)
+        assert item.endswith(b"\n") or own.stage is Stage.OVER, (item, own)
 
     def _check_slot_line(self, item: bytes, raw: bytes, verb: bytes) -> None:
         number, slot = number_of(fields_of(item)[1]), number_of(fields_of(raw)[1])

@@ -246,7 +246,8 @@ def test_an_unfinished_last_line_comes_behind_a_request_that_waits_for_a_park() 
     own = talk.write(">>", b"BGEN 0 5 7,8\n")
     assert own.endswith(b" 2 1,2,9,3,4,5\n")
     talk.write(">>", b"BSTOP 3")
-    output = talk.sidecar.client_eof(1.0)
-    request, last = output.to_engine
-    assert request.endswith(b" 7,8\n")
-    assert last.startswith(b"BSTOP ")
+    assert talk.sidecar.client_eof(1.0).to_engine == []
+    output = talk.sidecar.from_engine(b"ERR no\n", 1.0)
+    assert [raw[-5:] for raw in output.to_engine] == [b" 7,8\n"]
+    output = talk.sidecar.from_engine(b"RESUME 0\n", 1.0)
+    assert [raw[:6] for raw in output.to_engine] == [b"BSTOP "]

@@ -34,6 +34,8 @@ class Wire:
         """No line is decided about, and none ever was."""
         self.keeps_keys = False
         """The client's own `park=` and `slot=` stay."""
+        self.ends = False
+        """The client writes nothing more: its last line may have no end."""
         self.hung_up = False
         """The client has closed its pipe: nothing reaches the engine any more."""
         self.drains = False
@@ -49,7 +51,7 @@ class Wire:
         """Take note of a line or a frame the client writes."""
         self._written.append(item)
 
-    def passed(self, data: bytes, ended: bool = False) -> list[tuple[bytes, bytes]]:
+    def passed(self, data: bytes) -> list[tuple[bytes, bytes]]:
         """Take what the sidecar writes to the engine; return each item with what the client wrote.
 
         Raises AssertionError for anything that is not the next item as it must be.
@@ -58,7 +60,7 @@ class Wire:
             return [(raw, raw) for raw in complete_lines(self._passed, data)]
         self._passed += data
         done = []
-        while self._written and (raw := self._next_passed(self._written[0], ended)):
+        while self._written and (raw := self._next_passed(self._written[0])):
             item = self._written.popleft()
             self._check_passed(item, raw)
             done.append((item, raw))
@@ -75,10 +77,10 @@ class Wire:
         """Raise AssertionError when the sidecar, which has had everything, keeps an item back."""
         assert not self._written or not self._written[0].endswith(b"\n"), self._written
 
-    def _next_passed(self, item: bytes, ended: bool) -> bytes:
+    def _next_passed(self, item: bytes) -> bytes:
         """Take what an item has become off what has passed; nothing: it has not all passed."""
         end = len(item) if is_frame(item) else self._passed.find(b"\n") + 1
-        if ended and not is_frame(item) and not item.endswith(b"\n"):
+        if self.ends and not is_frame(item) and not item.endswith(b"\n"):
             end = len(self._passed)
         if end > len(self._passed):
             return b""
