@@ -41,8 +41,9 @@ def shim(directory: str, engine: str, name: str | None, force: bool) -> None:
     build, copy = real.parent / BUILD_FILE, target.parent / BUILD_FILE
     _refuse_to_overwrite(target, real, force)
     if build.is_file() and not _same_file(build, copy):
-        _refuse_to_replace_build(copy, build, renewed=_is_shim(target) or force)
-        _write(copy, build.read_bytes(), 0o644)
+        content = _read(build)
+        _refuse_to_replace_build(copy, build, content, renewed=_is_shim(target) or force)
+        _write(copy, content, 0o644)
     _write(target, script(real, sys.executable), 0o755)
     click.echo(f'"exe": {json.dumps(str(target))}')
 
@@ -108,22 +109,44 @@ def _refuse_to_overwrite(target: Path, engine: Path, force: bool) -> None:
         raise Refusal(f"{target}: is there and is no shim: give --force to write over it")
 
 
-def _refuse_to_replace_build(copy: Path, build: Path, renewed: bool) -> None:
+def _refuse_to_replace_build(copy: Path, build: Path, content: bytes, renewed: bool) -> None:
     """Refuse to write over somebody else's; one beside a shim was that shim's."""
-    if os.path.lexists(copy) and not renewed and copy.read_bytes() != build.read_bytes():
+    if os.path.lexists(copy) and not renewed and _holds_other(copy, content):
         raise Refusal(f"{copy}: is there and differs from {build}: give --force to write over it")
 
 
+def _holds_other(path: Path, content: bytes) -> bool:
+    try:
+        return path.read_bytes() != content
+    except OSError:
+        return True
+
+
 def _same_file(one: Path, other: Path) -> bool:
-    return one.exists() and other.exists() and one.samefile(other)
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
 
 
 def _is_shim(path: Path) -> bool:
+    """Tell whether a file is one of slotd's shims, which can be read."""
     if not path.is_file():
         return False
-    with path.open("rb") as file:
-        file.readline(len(MARK))
-        return file.readline(len(MARK)) == MARK
+    try:
+        with path.open("rb") as file:
+            file.readline(len(MARK))
+            return file.readline(len(MARK)) == MARK
+    except OSError:
+        return False
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        why = error.strerror
+    raise Refusal(f"{path}: cannot be read: {why}: make it one that can, or move it away")
 
 
 def _write(path: Path, content: bytes, mode: int) -> None:

@@ -162,6 +162,26 @@ def test_somebody_elses_build_file_is_written_over_only_by_force(
     assert theirs.read_text() == "ours"
 
 
+def test_a_build_file_that_cannot_be_read_or_written_over_is_told(
+    engine: Path, tmp_path: Path
+) -> None:
+    shims, build = tmp_path / "shims", engine.parent / "BUILD.json"
+    build.write_text("1")
+    (shims / "BUILD.json").mkdir(parents=True)
+    assert "BUILD.json: is there and differs from" in refusal(shims, "--engine", engine)
+    assert "BUILD.json: cannot be written: Is a directory" in refusal(
+        shims, "--engine", engine, "--force"
+    )
+    (shims / "BUILD.json").rmdir()
+    (shims / "BUILD.json").symlink_to(tmp_path / "nowhere")
+    assert "BUILD.json: is there and differs from" in refusal(shims, "--engine", engine)
+    build.unlink()
+    build.symlink_to("/proc/self/mem")  # a file that nobody can read from its begin
+    assert "BUILD.json: cannot be read: Input/output error: make" in refusal(
+        shims, "--engine", engine
+    )
+
+
 def test_what_cannot_be_a_shim_is_refused(engine: Path, tmp_path: Path) -> None:
     make(tmp_path / "shims", "--engine", engine)
     (tmp_path / "dir" / "the engine").mkdir(parents=True)
