@@ -33,6 +33,17 @@ def test_a_park_that_cannot_begin_is_none(monkeypatch: pytest.MonkeyPatch) -> No
     assert talk.drifts() == []
 
 
+def test_nothing_is_parked_where_the_request_goes_after_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The park was to go to slot 1, and the request, which its own number means, to slot 0."""
+    talk = parking()
+    monkeypatch.setattr(sidecar, "commit", broken)
+    talk.act(">> BGEN 1 5 1,2,3\n=")
+    assert errors(talk) == ["broken"]
+    assert talk.slot(1).taken
+
+
 def test_one_that_fails_when_it_has_been_queued_is_taken_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slotd.core.detour import MOST_BYTES, MOST_LINES
+from slotd.policy.settings import PolicySettings
 from tests.emulated_park.transcript import HELD, LONG, ParkTranscript, parking
 
 
@@ -112,6 +113,13 @@ def test_other_slots_are_heard_and_stopped_without_delay() -> None:
     """
         + THE_COPY
     )
+
+
+def test_they_are_while_the_copy_decodes_in_its_slot() -> None:
+    talk = parking()
+    talk.model.slots[3].decode_unknown()
+    talk.act(BEFORE_THE_COPY + THE_COPY)
+    talk.act("<< BT 3 9\n=\n<< BCHECKS 3 7 2\n=\n>> BSTOP 3\n=\n<< BDONE 3 4 cancel 1.0\n=")
 
 
 def test_a_stop_reaches_the_clients_own_request_once_it_has_begun() -> None:
@@ -364,6 +372,51 @@ def test_so_do_too_many_bytes() -> None:
     long = b"x" * MOST_BYTES + b"\n"
     output = talk.put(">>", long)
     assert b"".join(output.to_engine) == b"GEN 5 1,2,3\n" + long
+
+
+def next_park(talk: ParkTranscript) -> None:
+    """Let an admission end while slotd's own request still decodes, with another one behind it."""
+    talk.act(
+        f"""
+        >> BGEN 3 5 1,2,3
+           > BGEN 1 2 {LONG},500
+        >> GEN 5 7,8
+        >> STOP
+        << RESUME {HELD}
+        << T 600
+           > BGEN 0 5 1,2,3
+        << DONE 1 {HELD + 1} 1.0 1.0 length 0 0 {HELD}
+        << BADM 1 1
+           > BSTOP 1
+        << RESUME 0
+           =
+        << T 7
+           =
+        << DONE 1 3 1.0 1.0 stop 0 0 0
+           =
+        << BADM 0 0
+           < BADM 3 0
+        << BT 1 601
+        """
+    )
+
+
+def test_what_waits_goes_on_waiting_where_the_request_behind_it_parks_too() -> None:
+    talk = parking(policy=PolicySettings(park_min_value=0))
+    next_park(talk)
+    talk.act("<< BDONE 1 2 length 3.0\n> BGEN 0 2 1,2,3,7\n<< ERR no\n> GEN 5 7,8")
+    talk.act("<< RESUME 0\n> STOP\n< RESUME 0")
+
+
+def test_so_many_bytes_are_counted_on() -> None:
+    talk = parking(policy=PolicySettings(park_min_value=0))
+    next_park(talk)
+    long = b"x" * (MOST_BYTES - 40) + b"\n"
+    assert talk.put(">>", long).to_engine == []
+    talk.act("<< BDONE 1 2 length 3.0\n> BGEN 0 2 1,2,3,7")
+    more = b"y" * 60 + b"\n"
+    sent = talk.put(">>", more).to_engine
+    assert b"".join(sent) == b"GEN 5 7,8\nSTOP\n" + long + more
 
 
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=30))

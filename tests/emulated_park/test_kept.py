@@ -58,6 +58,18 @@ def test_a_park_does_not_make_the_conversation_younger() -> None:
     assert (snapshot.slots[0].age, snapshot.slots[0].state) == (30.0, "idle")
 
 
+def test_nor_does_it_in_the_main_session_which_holds_it_until_the_request_begins() -> None:
+    talk = ParkTranscript()
+    talk.now = 10.0
+    talk.solo(FIRST, REPLY.replace(",", " "))
+    talk.now = 12.0
+    talk.put(">>", b"GEN 5 1,2,3\n")
+    own = f"RESUME {HELD}\nT 700\nDONE 1 {HELD + 1} 1 1 length\nBADM 0 1\nBT 0 701\n"
+    talk.put("<<", own.encode() + b"BDONE 0 2 length 3\nERR no\n")
+    assert talk.main_holds() == spelled(WHOLE)
+    assert talk.main.last_use == 10.0
+
+
 def test_while_it_is_under_way_the_slot_is_parking_and_the_client_has_one_request() -> None:
     talk = ParkTranscript()
     talk.solo(FIRST)

@@ -1,6 +1,7 @@
 """What becomes of a park that fails, and of the client's request then."""
 
 import pytest
+from attrs import evolve
 
 from slotd.core.own_park import AFFORDABLE_READ, FAILURES
 from tests.emulated_park.transcript import HELD, LONG, ParkTranscript, parking
@@ -243,6 +244,15 @@ def test_a_client_that_goes_away_from_a_hosted_engine_takes_its_waiting_request_
     assert talk.sidecar.drained
     assert talk.holds(0).endswith(",500,600")
     talk.act(">> GEN 5 1,2,3\n=")
+
+
+def test_a_hosted_engine_is_not_told_to_quit_and_its_client_may_go_at_once() -> None:
+    talk = parking()
+    talk.sidecar.replace_settings(evolve(talk.sidecar.settings, keep_loaded=True))
+    talk.act(SENT)
+    output = talk.put(">>", b"QUIT\n")
+    assert output.quits
+    assert output.to_engine == []
 
 
 def test_the_next_clients_first_request_is_not_held_up_by_what_was_dropped() -> None:

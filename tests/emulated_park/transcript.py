@@ -10,6 +10,8 @@ A line that is followed by neither `>` nor `<` reached nobody; `=` means that it
 written. `[3..7]` stands for 3,4,5,6,7.
 """
 
+from attrs import evolve
+
 from slotd.core.output import Output
 from slotd.core.settings import SidecarSettings
 from slotd.policy.settings import PolicySettings
@@ -70,7 +72,7 @@ def _grouped(text: str) -> list[tuple[str, list[str]]]:
 
 def parking(info: str = PLAIN, policy: PolicySettings | None = None) -> ParkTranscript:
     """A conversation of `HELD` tokens is in the main session since second 10; it is second 12."""
-    settings = EMULATED if policy is None else SidecarSettings(policy, park="emulated")
+    settings = EMULATED if policy is None else evolve(EMULATED, policy=policy)
     talk = ParkTranscript(info, settings)
     talk.now = 10.0
     talk.act(
