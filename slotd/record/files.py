@@ -2,8 +2,8 @@
 
 Here: file I/O and nothing else; it may block, so it belongs on a thread of its own, behind a
 bounded queue. A full file is renamed to `PATH.1`, that one to `PATH.2`, and so on; the oldest is
-deleted. What is no record is none of that: it is left alone. Lines are written whole and flushed; a crash leaves at most one torn last line, which the
-reader drops.
+deleted. What is no record is left alone. Lines are written whole and flushed; a crash leaves at
+most one torn last line, which the reader drops.
 """
 
 from __future__ import annotations

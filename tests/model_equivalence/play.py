@@ -195,7 +195,9 @@ class Play:
         self.client.ask(prompt, asked.max_new, slot, asked.keys, asked.file, end=asked.end)
         self._sent(steps)
 
-    def ask_something_new(self, which: int | None, number: int, reply: int, steps: int | None) -> None:
+    def ask_something_new(
+        self, which: int | None, number: int, reply: int, steps: int | None
+    ) -> None:
         """Begin a conversation of that number: no other one's begin is like it."""
         prompt = [TURN_TOKEN, 1000 + number, *some(number, 30), TURN_TOKEN, 7]
         self.client.ask(prompt, reply, self._slot(which))
@@ -291,9 +293,9 @@ class Play:
         self.bench.now += seconds
         if sizes is not None:
             self.bench.in_chunks(sizes)
-        if to is not None and (to in OWN_PARKS) == (self.bench.own is not None):
-            if not self.bench.wire.off:
-                self.bench.use(ALL_SETTINGS[to])
+        alike = (to in OWN_PARKS) == (self.bench.own is not None)
+        if to is not None and alike and not self.bench.wire.off:
+            self.bench.use(ALL_SETTINGS[to])
         self.bench.look()
 
     def client_leaves(self, most: int) -> None:
