@@ -3,7 +3,8 @@
 import pytest
 from attrs import evolve
 
-from tests.core.transcript import spelled
+from slotd.core.history import History
+from tests.core.transcript import ids, spelled
 from tests.emulated_park.transcript import EMULATED, PLAIN, ParkTranscript
 
 FIRST = "[100..8999],9,1,2"
@@ -77,6 +78,11 @@ def test_while_it_is_under_way_the_slot_is_parking_and_the_client_has_one_reques
     shown = talk.sidecar.snapshot(1.0)
     assert [slot.state for slot in shown.slots] == ["parking", "idle", "idle", "idle"]
     assert [request.request for request in shown.in_flight] == [2]
+    assert talk.slot(0).occupied
+    assert not talk.slot(0).taken
+    reading = talk.model.flight.reading()
+    assert reading is not None
+    assert not reading.own
 
 
 @pytest.mark.parametrize(("turn_token", "known"), [(9, (8900,)), (None, ())])
@@ -137,25 +143,39 @@ def test_less_than_it_should_give_is_a_drift_and_no_saving() -> None:
     assert talk.slot(0).checkpoints == ()
 
 
-def test_nothing_is_saved_where_another_state_would_have_given_as_much() -> None:
+def beside(text: str) -> ParkTranscript:
+    """The conversation is parked in slot 0, and slot 1 holds something like it."""
     talk = parked()
-    talk.fill(1, FIRST)
-    talk.solo("7,8")
-    talk.events.clear()
+    talk.slot(1).hold(History(ids(text)), cvec=1, last_use=11.0, valid=True)
+    return talk
+
+
+def test_nothing_is_saved_where_another_state_would_have_given_as_much() -> None:
+    talk = beside(FIRST)
     go_on(talk, f"{WHOLE},9,30", 8903)
     assert talk.told("park_saved") == []
 
 
-def test_a_named_source_tells_more_than_likeness() -> None:
-    talk = parked()
-    talk.fill(1, "[100..8999],9,1,3")
-    talk.solo("7,8")
-    talk.events.clear()
-    go_on(talk, f"{WHOLE},9,30", 8900, "CACHE_SOURCE 1 8900\n")
+def test_only_what_is_more_than_another_state_would_have_given_is_saved() -> None:
+    talk = beside("[100..5099]")
+    go_on(talk, f"{WHOLE},9,30", 8900)
+    assert [told["tokens"] for told in talk.told("park_saved")] == [3900]
+
+
+OTHER_END = "[100..8999],9,1,3"
+
+
+def test_nothing_is_said_to_be_saved_where_another_state_may_have_given_it() -> None:
+    talk = beside(OTHER_END)
+    go_on(talk, f"{WHOLE},9,30", 8900)
     assert talk.told("park_saved") == []
-    talk = parked()
-    go_on(talk, f"{WHOLE},9,30", 8900, "CACHE_SOURCE 0 8900\n")
-    assert [told["tokens"] for told in talk.told("park_saved")] == [8900]
+
+
+@pytest.mark.parametrize(("source", "saved"), [(1, []), (0, [8900])])
+def test_a_named_source_tells_more_than_likeness(source: int, saved: list[int]) -> None:
+    talk = beside(OTHER_END)
+    go_on(talk, f"{WHOLE},9,30", 8900, f"CACHE_SOURCE {source} 8900\n")
+    assert [told["tokens"] for told in talk.told("park_saved")] == saved
 
 
 def test_a_request_that_runs_in_the_slot_ends_what_the_park_can_save() -> None:
