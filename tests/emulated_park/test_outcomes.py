@@ -234,6 +234,28 @@ def test_an_err_after_an_admission_has_left_is_its_answer() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("before", "line"),
+    [
+        ("", "BADM 3 1"),
+        ("", "BCHECKS 3 7 5"),
+        (f"RESUME {HELD}\n", "RESUME 5"),
+        (f"CACHE_SOURCE -1 {HELD}\n", "CACHE_SOURCE -1 5"),
+        (f"RESUME {HELD}\nT 600\nDONE 1 {HELD + 1} 1 1 length\n", "T 9"),
+    ],
+)
+def test_a_line_that_cannot_be_its_own_is_the_clients(before: str, line: str) -> None:
+    talk = parking()
+    talk.act(SENT)
+    assert talk.both("<<", before.encode()) == []
+    assert f"< {line}" in talk.both("<<", line.encode() + b"\n")
+
+
+def test_an_engine_that_begins_anew_without_slots_holds_nothing_up() -> None:
+    talk = parking()
+    talk.act(SENT + COPIED + "<< INFO batch_slots=0\n> GEN 5 1,2,3\n< INFO batch_slots=0")
+
+
 def test_a_client_that_goes_away_from_a_hosted_engine_takes_its_waiting_request_along() -> None:
     talk = parking()
     talk.act(SENT + ">> STOP")
