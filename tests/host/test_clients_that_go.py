@@ -121,16 +121,21 @@ def test_the_next_client_is_in_step_after_a_kill(host: Host, scene: Scene) -> No
     assert host.events("drift") == []
 
 
-def test_a_park_of_slotds_own_comes_to_its_end_without_the_client(tmp_path: Path) -> None:
-    with hosted(tmp_path, reference(), "--park", "emulated") as host:
+@pytest.mark.parametrize("seen", ["place", "park", "parked"])
+def test_a_park_of_slotds_own_comes_to_its_end_without_the_client(
+    seen: str, tmp_path: Path
+) -> None:
+    with hosted(tmp_path, reference("--copy-ms-per-1k", "50"), "--park", "emulated") as host:
         with host.client() as client:
             greeting(client)
             history = conversation(client, 2, KEPT)
             parking(client)
+            host.told(seen)
             client.kill()
         with host.client() as client:
             check_in_step(client, history)
         assert host.told("park")[0]["how"] == "emulated"
+        assert host.told("parked")[0]["tokens"] == 4002
         assert host.events("error") == []
         assert host.events("drift") == []
 
