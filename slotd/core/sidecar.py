@@ -376,7 +376,7 @@ class Sidecar:
 
     def _let_frame_go(self, output: Output) -> None:
         """Pass a frame on that is kept for a request which will not come."""
-        if self._frame and self._client_ended and not self.holds:
+        if self._frame and self._client_ended:
             output.to_engine.append(self._frame)
             self._frame = b""
 

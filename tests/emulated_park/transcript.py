@@ -25,6 +25,19 @@ LONG = "[100..9000]"
 HELD = 8901
 """Tokens of `LONG`; a solo reply of one token more is not held."""
 
+BEFORE_THE_COPY = f"""
+    >> GEN 5 1,2,3
+       > BGEN 0 2 {LONG},500
+    << RESUME {HELD}
+    """
+THE_COPY = f"""
+    << T 600
+    << DONE 1 {HELD + 1} 1.0 1.0 length 0 0 {HELD}
+    << BADM 0 1
+       > BSTOP 0
+    << BT 0 601
+    """
+
 
 class ParkTranscript(Transcript):
     """A sidecar that parks by requests of its own, between two sides played from text."""
