@@ -1,4 +1,4 @@
-"""The end of a client in the middle of a park: what waits, what comes last, and when the end does."""
+"""The end of a client in the middle of a park: what waits, what comes last, when the end does."""
 
 import pytest
 
