@@ -16,7 +16,7 @@ from tests.paths import PROJECT
 from tests.systemd import boot
 
 INSIDE = "SLOTD_TESTS_INSIDE_SYSTEMD"
-BOOT_S = 900
+BOOT_S = 1800
 """Seconds after which everything inside is taken for hanging."""
 _results = pytest.StashKey[dict[str, str]]()
 
