@@ -10,7 +10,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,6 +26,8 @@ LONG_S = 300
 HELD = Path("/opt/engine/held")
 """The simulated engine, loading until `let_go`."""
 _GATE = Path("/etc/slotd/go")
+left_running = ExitStack()
+"""Stops and removes what `running` has left, when it is closed."""
 
 Process = subprocess.Popen[bytes]
 Found = TypeVar("Found")
@@ -53,6 +55,7 @@ def follow_readme(name: str) -> str:
 @contextmanager
 def installed(*, held: bool = False, drop_in: str = "", settings: str = "") -> Iterator[None]:
     """Install the units as their README says, for a simulated engine; remove them at the end."""
+    left_running.close()
     follow_readme("install")
     program = HELD if held else Path("/opt/engine/strata")
     wait = f"while [ ! -e {_GATE} ]; do sleep 0.1; done"
@@ -78,6 +81,21 @@ def installed(*, held: bool = False, drop_in: str = "", settings: str = "") -> I
         run("systemctl", "disable", *UNITS)
         for name in ("slotd.toml", "engine.env", _GATE.name):
             Path("/etc/slotd", name).unlink(missing_ok=True)
+
+
+@contextmanager
+def running() -> Iterator[None]:
+    """Have the service running, with nothing special about it; the next test may go on with it."""
+    if shown("ActiveState") != "active":  # nobody else leaves it so
+        with ExitStack() as own:
+            own.enter_context(installed())
+            run("systemctl", "start", "slotd.service")
+            left_running.push(own.pop_all())
+    try:
+        yield
+    except BaseException:
+        left_running.close()
+        raise
 
 
 def let_go() -> None:

@@ -21,6 +21,7 @@ from tests.systemd.machine import (
     prompt,
     reused,
     run,
+    running,
     shown,
     status,
     wait_for,
@@ -39,53 +40,6 @@ def test_it_is_ready_when_the_engine_is_and_says_how_it_loads() -> None:
         wait_for(lambda: shown("ActiveState") == "active")
         assert status()["engine"]["state"] == "serving"
         wait_for(lambda: shown("StatusText") == "serving no client, 0 of 6 slots busy")
-
-
-def test_the_journal_has_the_events_with_their_fields() -> None:
-    with installed():
-        run("systemctl", "start", "slotd.service")
-        with attached() as client:
-            client.say(f"BGEN 2 3 {prompt(1000, 300)}")
-            client.hear_until("BDONE")
-        (place,) = wait_for(lambda: events("place"))
-        assert place["SYSLOG_IDENTIFIER"] == "slotd"
-        assert place["_SYSTEMD_UNIT"] == "slotd.service"
-        assert place["PRIORITY"] == "6"
-        assert place["MESSAGE"].startswith("place")
-        assert (place["SLOTD_VERB"], place["SLOTD_CLIENT_SLOT"]) == ("BGEN", "2")
-        by_field = journal("-t", "slotd", "SLOTD_EVENT=place", f"SLOTD_SLOT={place['SLOTD_SLOT']}")
-        assert by_field[-1] == place
-        (ready,) = events("engine_ready")
-        assert ready["SLOTD_CONTEXT"] == "270000"
-        exported = "journalctl -u slotd -o json --all | /opt/slotd/bin/slotd explain - --last"
-        assert "CHOSEN" in run("sh", "-c", exported)
-
-
-def test_serve_restarts_keep_the_engine_and_what_it_holds() -> None:
-    with installed():
-        run("systemctl", "start", "slotd.service")
-        engine = status()["engine"]["pid"]
-        conversation = prompt(5000, 2000)
-        with attached() as client:  # killed in the middle of its second request
-            assert client.hear_until("READY")[0].startswith("INFO ")
-            client.say(f"BGEN 0 5 {conversation}")
-            said = client.hear_until("BDONE")
-            client.say(f"BGEN 1 200000 {prompt(9000, 300)}")
-            client.hear_until("BT 1")
-        said = [line.split()[-1] for line in said if line.startswith(("T ", "BT "))]
-        for new in range(2):
-            with attached() as client:
-                client.hear_until("READY")
-                conversation = ",".join([conversation, *said, str(77_000 + new)])
-                client.say(f"BGEN 3 2 {conversation}")
-                lines = client.hear_until("BDONE")
-                said = [line.split()[-1] for line in lines if line.startswith(("T ", "BT "))]
-                assert reused(lines) >= conversation.count(",") - 1
-                assert client.process.stdin is not None
-                client.process.stdin.close()
-                assert client.process.wait(LONG_S) == 0
-        after = status()["engine"]
-        assert (after["pid"], after["starts"]) == (engine, 1)
 
 
 def test_stopping_gives_the_client_everything_and_waits_for_the_engine() -> None:
@@ -129,19 +83,62 @@ def test_a_reload_takes_settings_and_refuses_bad_ones_without_touching_the_engin
         settings.unlink()
 
 
-def test_a_second_client_is_refused_and_told_why() -> None:
-    with installed():
-        run("systemctl", "start", "slotd.service")
+def test_the_journal_has_the_events_with_their_fields() -> None:
+    with running():
+        before = len(events("place"))
         with attached() as client:
-            client.hear_until("READY")
-            said = run(SLOTD, "attach", status=75)
-            assert said.count("\n") == 1
-            assert f"another client (process {client.process.pid}) is attached" in said
+            client.say(f"BGEN 2 3 {prompt(1000, 300)}")
+            client.hear_until("BDONE")
+        (place,) = wait_for(lambda: events("place")[before:])
+        assert place["SYSLOG_IDENTIFIER"] == "slotd"
+        assert place["_SYSTEMD_UNIT"] == "slotd.service"
+        assert place["PRIORITY"] == "6"
+        assert place["MESSAGE"].startswith("place")
+        assert (place["SLOTD_VERB"], place["SLOTD_CLIENT_SLOT"]) == ("BGEN", "2")
+        by_field = journal("-t", "slotd", "SLOTD_EVENT=place", f"SLOTD_SLOT={place['SLOTD_SLOT']}")
+        assert by_field[-1] == place
+        ready = events("engine_ready")[-1]
+        assert ready["SLOTD_CONTEXT"] == "270000"
+        exported = "journalctl -u slotd -o json --all | /opt/slotd/bin/slotd explain - --last"
+        assert "CHOSEN" in run("sh", "-c", exported)
+
+
+def test_serve_restarts_keep_the_engine_and_what_it_holds() -> None:
+    with running():
+        before = status()["engine"]
+        conversation = prompt(5000, 2000)
+        with attached() as client:  # killed in the middle of its second request
+            assert client.hear_until("READY")[0].startswith("INFO ")
+            client.say(f"BGEN 0 5 {conversation}")
+            said = client.hear_until("BDONE")
+            client.say(f"BGEN 1 200000 {prompt(9000, 300)}")
+            client.hear_until("BT 1")
+        said = [line.split()[-1] for line in said if line.startswith(("T ", "BT "))]
+        for new in range(2):
+            with attached() as client:
+                client.hear_until("READY")
+                conversation = ",".join([conversation, *said, str(77_000 + new)])
+                client.say(f"BGEN 3 2 {conversation}")
+                lines = client.hear_until("BDONE")
+                said = [line.split()[-1] for line in lines if line.startswith(("T ", "BT "))]
+                assert reused(lines) >= conversation.count(",") - 1
+                assert client.process.stdin is not None
+                client.process.stdin.close()
+                assert client.process.wait(LONG_S) == 0
+        after = status()["engine"]
+        assert (after["pid"], after["starts"]) == (before["pid"], before["starts"])
+
+
+def test_a_second_client_is_refused_and_told_why() -> None:
+    with running(), attached() as client:
+        client.hear_until("READY")
+        said = run(SLOTD, "attach", status=75)
+        assert said.count("\n") == 1
+        assert f"another client (process {client.process.pid}) is attached" in said
 
 
 def test_only_the_group_may_attach_or_look() -> None:
-    with installed():
-        run("systemctl", "start", "slotd.service")
+    with running():
         for name in ("engine.sock", "control.sock"):
             path = Path("/run/slotd", name)
             assert stat.S_IMODE(path.stat().st_mode) == 0o660
@@ -159,23 +156,22 @@ def test_only_the_group_may_attach_or_look() -> None:
 
 
 def test_an_engine_that_dies_is_started_again_for_the_next_client() -> None:
-    with installed():
-        run("systemctl", "start", "slotd.service")
-        before = status()["engine"]["pid"]
+    with running():
+        before = status()["engine"]
         with attached() as client:
             client.hear_until("READY")
-            os.kill(before, signal.SIGKILL)
+            os.kill(before["pid"], signal.SIGKILL)
             client.rest()
             assert client.process.wait(LONG_S) == 128 + signal.SIGKILL
         with attached() as client:
             client.hear_until("READY")
         assert shown("NRestarts") == "0"
-        assert status()["engine"]["starts"] == 2
+        assert status()["engine"]["starts"] == before["starts"] + 1
 
 
 def test_metrics_are_served_on_loopback_by_a_service_of_their_own() -> None:
-    with installed():
-        run("systemctl", "start", "slotd.service", "slotd-metrics.service")
+    with running():
+        run("systemctl", "start", "slotd-metrics.service")
 
         def scraped() -> str:
             try:
