@@ -290,6 +290,21 @@ def test_slotd_engine_attaches_when_it_is_told_to(tmp_path: Path, obedient: Host
     assert err.count(b"\n") == 1
 
 
+def test_the_executable_of_a_shim_attaches_as_well(tmp_path: Path, obedient: Host) -> None:
+    """For a serve process that reads BUILD.json beside what it starts."""
+    engine = tmp_path / "strata"
+    engine.write_text("#!/bin/sh\nexit 9\n")
+    engine.chmod(0o755)
+    (tmp_path / "BUILD.json").write_text("{}")
+    directory = tmp_path / "in-its-place"
+    assert outcome([*SLOTD, "shim", str(directory), "--engine", str(engine)])[0] == 0
+    environment = clean_environment() | {"SLOTD_ATTACH": obedient.socket}
+    status, out, err = outcome([str(directory / "strata"), "--serve"], env=environment)
+    assert (status, err) == (0, b"")
+    assert out.startswith(b"INFO ")
+    assert (directory / "BUILD.json").exists()
+
+
 def test_mistakes_in_other_settings_do_not_keep_it_from_attaching(
     tmp_path: Path, obedient: Host
 ) -> None:
