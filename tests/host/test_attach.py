@@ -51,9 +51,18 @@ for line in sys.stdin:
 """An engine that ends as it is told to."""
 
 
+@pytest.fixture
+def obedient(host_of_obedient: Host) -> Host:
+    """A host that serves, whatever the test before did to its engine."""
+    if host_of_obedient.status()["engine"]["state"] != "serving":
+        with host_of_obedient.client() as client:
+            greeting(client)
+    return host_of_obedient
+
+
 @pytest.fixture(scope="module")
-def obedient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    """A host that starts such an engine again at once, for tests that leave it to the next."""
+def host_of_obedient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    """A host that starts such an engine again at once."""
     directory = tmp_path_factory.mktemp("host")
     at_once = ("--set", "host.backoff_s=0")
     with hosted(directory, python_engine(directory, OBEDIENT), *at_once) as host:
