@@ -5,11 +5,12 @@ Here: the command line. Not here: what happens (`slotd.daemon.attach`).
 
 import click
 
-from slotd.cli.sources import configuration_options, load
+from slotd.cli.sources import Refusal, configuration_options
 from slotd.config.configuration import Sources
-from slotd.config.options import HOST_SOCKET
+from slotd.config.errors import ConfigurationError
 from slotd.daemon.attach import TRY_AGAIN, AttachError, end
 from slotd.daemon.attach import attach as attach_to
+from slotd.daemon.doors import engine_path
 
 
 @click.command()
@@ -22,10 +23,10 @@ def attach(sources: Sources, socket: str | None) -> None:
     engine's exit status, and with 75 when there is no engine to be had. Without SOCKET, the
     setting host.socket names it.
     """
-    path = load(sources)[HOST_SOCKET] if socket is None else socket
-    assert path is not None  # its default is a path
     try:
-        status = attach_to(path)
+        status = attach_to(engine_path(sources.find) if socket is None else socket)
+    except ConfigurationError as error:
+        raise Refusal(str(error)) from None
     except AttachError as error:
         click.echo(f"slotd attach: {error}", err=True)
         status = TRY_AGAIN

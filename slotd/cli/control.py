@@ -3,13 +3,15 @@
 Not here: asking it (`slotd.eyes.ask`).
 """
 
+import os
 from collections.abc import Callable
 from typing import TypeVar
 
 import click
 
-from slotd.cli.sources import Refusal, load
-from slotd.config.configuration import Sources
+from slotd.cli.sources import Refusal
+from slotd.config.configuration import FILE_VARIABLE, Sources
+from slotd.config.errors import ConfigurationError
 from slotd.daemon.doors import control_path
 
 Command = TypeVar("Command", bound=Callable[..., object])
@@ -39,4 +41,19 @@ def extra_missing(extra: str, missing: ImportError) -> Refusal:
 
 
 def _configured(_ctx: click.Context, _parameter: click.Parameter, given: str | None) -> str:
-    return given or control_path(load(Sources()))
+    if given:
+        return given
+    sources = Sources()
+    try:
+        return control_path(sources.find)
+    except ConfigurationError as refusal:
+        # A file that a reload has refused, most likely: what runs goes on, and is to be looked at.
+        usual = control_path(_without_file().find)
+        click.echo(f"slotd: {refusal}", err=True)
+        click.echo(f"slotd: asking {usual} (another: --control SOCKET)", err=True)
+        return usual
+
+
+def _without_file() -> Sources:
+    environment = {name: value for name, value in os.environ.items() if name != FILE_VARIABLE}
+    return Sources(environment, default_file="")

@@ -31,11 +31,10 @@ def main() -> None:
 
 def _run(arguments: list[str]) -> int:
     sources = Sources()
-    configuration = sources.load()
-    socket = configuration[ATTACH]
-    if socket is not None:
+    socket = sources.find(ATTACH)
+    if socket is not None:  # the other settings are the host's business
         return _attach(socket)
-    engine = configuration[ENGINE]
+    engine = sources.load()[ENGINE]
     if engine is None:
         raise ConfigurationError(
             f"no engine is named: set {ENGINE.environment}, or {ENGINE.key} in [{ENGINE.table}] of "

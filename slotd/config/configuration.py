@@ -8,13 +8,14 @@ engine has `STRATA_SLOT_*` names of its own.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TypeVar
 
 from attrs import field, frozen
 
 from slotd.config.errors import ConfigurationError
-from slotd.config.file import read_file
+from slotd.config.file import read_file, read_option
 from slotd.config.kinds import Value
 from slotd.config.options import OPTIONS, POLICY_NUMBERS, Option, option_named
 from slotd.policy.settings import PolicySettings, SettingError
@@ -72,19 +73,40 @@ class Sources:
             settings[setting.option.name] = setting
         return Configuration(settings)
 
+    def find(self, option: Option[T]) -> T:
+        """Return the one value in force, for what can do without the others and their mistakes.
+
+        Raises ConfigurationError when that value is refused, or anything on the command line, or
+        when the value could stand in a file that cannot be read.
+        """
+        found = {setting.option: setting.value for setting in self._from_command_line()}
+        if option not in found and self.environment.get(option.environment):
+            name = option.environment
+            found[option] = _given("environment", name, option, self.environment[name])
+        if option not in found:
+            found |= self._read(partial(read_option, option=option))[1]
+        value: T = found.get(option, option.default)  # type: ignore[assignment]  # its kind made it
+        return value
+
     def _from_file(self) -> list[Setting]:
+        path, values = self._read(read_file)
+        return [Setting(option, value, f"file {path}") for option, value in values.items()]
+
+    def _read(
+        self, read: Callable[[str], dict[Option[Value], Value]]
+    ) -> tuple[str, dict[Option[Value], Value]]:
+        """Return the file's path and what is read of it: nothing where none is named or there."""
         named = (self.environment.get(FILE_VARIABLE) or None) if self.file is None else self.file
         path = self.default_file if named is None else named
         try:
-            values = read_file(path)
+            return path, read(path)
         except FileNotFoundError:
             if named is None:
-                return []
+                return path, {}
             named_by = FILE_VARIABLE if self.file is None else "--config"
             raise ConfigurationError(
                 f"{path}: no such configuration file: give {named_by} one that exists"
             ) from None
-        return [Setting(option, value, f"file {path}") for option, value in values.items()]
 
     def _from_environment(self) -> list[Setting]:
         given = []
@@ -93,10 +115,7 @@ class Sources:
             text = self.environment.get(variable)
             if not text:
                 continue
-            try:
-                value = option.kind.from_text(variable, text)
-            except SettingError as refusal:
-                raise ConfigurationError(f"environment: {refusal}") from None
+            value = _given("environment", variable, option, text)
             given.append(Setting(option, value, f"environment {variable}"))
         return given
 
@@ -109,9 +128,14 @@ class Sources:
                     f"command line: unknown setting {name!r} (= {text!r}): "
                     "'slotd config' lists the names"
                 )
-            try:
-                value = option.kind.from_text(option.key, text)
-            except SettingError as refusal:
-                raise ConfigurationError(f"command line: {refusal}") from None
+            value = _given("command line", option.key, option, text)
             given.append(Setting(option, value, "command line"))
         return given
+
+
+def _given(where: str, name: str, option: Option[T], text: str) -> T:
+    """Read what was written `where`, under `name`."""
+    try:
+        return option.kind.from_text(name, text)
+    except SettingError as refusal:
+        raise ConfigurationError(f"{where}: {refusal}") from None

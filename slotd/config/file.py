@@ -40,11 +40,26 @@ def read_file(path: str) -> dict[Option[Value], Value]:
                     f"{path}: [{table}] unknown key {key!r} (= {value!r}): "
                     f"give one of {', '.join(keys)}"
                 )
-            try:
-                values[option] = option.kind.from_file(key, value)
-            except SettingError as refusal:
-                raise ConfigurationError(f"{path}: [{table}] {refusal}") from None
+            values[option] = _checked(path, option, value)
     return values
+
+
+def read_option(path: str, option: Option[Value]) -> dict[Option[Value], Value]:
+    """Return what the file at `path` sets `option` to, if it does; nothing else in it matters.
+
+    Raises as `read_file` does, but not for what is wrong with other settings.
+    """
+    content = _read_toml(path).get(option.table)
+    if not isinstance(content, dict) or option.key not in content:
+        return {}
+    return {option: _checked(path, option, content[option.key])}
+
+
+def _checked(path: str, option: Option[Value], value: object) -> Value:
+    try:
+        return option.kind.from_file(option.key, value)
+    except SettingError as refusal:
+        raise ConfigurationError(f"{path}: [{option.table}] {refusal}") from None
 
 
 def _keys_of_tables() -> dict[str, dict[str, Option[Value]]]:

@@ -11,6 +11,9 @@ What ends what:
 - a request in a slot gets a `BSTOP`, also when an admission goes on in its slot after all;
 - a frame (`GENG*`) without its request gets one the engine refuses, and so does the beginning of a
   line that was too long to be held;
+- a line slotd does not know may have no answer: an engine leaves out an empty one, or takes it for
+  an order. A request it refuses is sent after it: an engine that has answered since, and then says
+  nothing for long, has come to the end of what it was told;
 - reads that gave way and reservations are nobody's any more: their slots are idle, and what they
   hold is a history like any other.
 
@@ -22,12 +25,14 @@ from collections.abc import Callable
 
 from protocol import (
     Admitted,
+    Answer,
     BatchDone,
     BatchToken,
     CacheSource,
     Done,
     EngineError,
     EngineLine,
+    EngineOpaque,
     Progress,
     Resume,
     Token,
@@ -54,6 +59,10 @@ class Drain:
         """STOP was sent for the request on the control lines."""
         self._slots: set[int] = set()
         """Engine slots that BSTOP was sent for."""
+        self._asked = False
+        """A request to be refused was sent after lines that may have no answer."""
+        self._answered = False
+        """The engine has answered something since."""
 
     def begin(self) -> list[bytes]:
         """Return what to write at once."""
@@ -64,7 +73,8 @@ class Drain:
         for slot in self._model.slots:
             if slot.activity is Activity.DECODING:
                 orders += self._stop_slot(slot.number)
-        return orders
+        self._asked = self._model.flight.doubtful
+        return [*orders, *_refused_request(self._model)] if self._asked else orders
 
     def follow(self, line: EngineLine) -> list[bytes]:
         """Take a line the model has taken in; return what to write because of it."""
@@ -75,12 +85,20 @@ class Drain:
                 self._stopped = False
                 return self._stop_slot(slot) if goes_on else []
             case Done() | EngineError():
-                self._stopped = False
+                self._stopped, self._answered = False, True
+            case Answer() | EngineOpaque():
+                self._answered = True
             case BatchToken(slot=slot):
                 return self._stop_slot(slot)
             case BatchDone(slot=slot):
                 self._slots.discard(slot)
         return []
+
+    def silent(self) -> None:
+        """Take note that the engine has printed nothing for long."""
+        flight = self._model.flight
+        if self._asked and self._answered and not flight.requesting:
+            flight.forget()
 
     @property
     def over(self) -> bool:
@@ -116,7 +134,9 @@ def refused_line(model: Model, inside_line: bool, after_frame: bool) -> list[byt
     """
     if inside_line:  # its beginning is in the queue already
         return [REFUSED_REST]
-    if after_frame:
-        model.flight.add(Question(None, any_answer=False))
-        return [REFUSED_REQUEST]
-    return []
+    return _refused_request(model) if after_frame else []
+
+
+def _refused_request(model: Model) -> list[bytes]:
+    model.flight.add(Question(None, any_answer=False))
+    return [REFUSED_REQUEST]

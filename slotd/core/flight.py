@@ -152,6 +152,22 @@ class Flight:
         return len(self._beyond)
 
     @property
+    def requesting(self) -> bool:
+        """A request is among what has not ended."""
+        return bool(self.requests()) or any(kind is not Beyond.QUESTION for kind in self._beyond)
+
+    @property
+    def doubtful(self) -> bool:
+        """A line is among it that may have no answer, as slotd does not know it."""
+        entries = (entry for entry in self._entries if isinstance(entry, Question))
+        return Beyond.QUESTION in self._beyond or any(entry.any_answer for entry in entries)
+
+    def forget(self) -> None:
+        """Take everything for ended."""
+        self._entries.clear()
+        self._beyond.clear()
+
+    @property
     def head(self) -> Entry | None:
         """The entry that is answered next."""
         return self._entries[0] if self._entries else None

@@ -166,6 +166,17 @@ class Sidecar:
         orders += self._guarded(drain.begin, no_orders)
         return self._told(Output(to_engine=orders))
 
+    def silent(self, now: float) -> Output:
+        """Take note that the engine has printed nothing for long, while it is not `drained`.
+
+        It is then, when nothing is on its way but lines that may have no answer.
+        """
+        self._now = now
+        if self._drain is not None:
+            self._guarded(self._drain.silent, nothing)
+            self._end_drain(self._drain)
+        return self._told(Output())
+
     @property
     def drained(self) -> bool:
         """Nothing of a client that has gone is under way."""

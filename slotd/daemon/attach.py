@@ -19,11 +19,13 @@ import threading
 from contextlib import suppress
 from typing import NoReturn
 
+from slotd.daemon.descriptors import occupy_standard_descriptors
 from slotd.daemon.hello import HELLO, MOST_ANSWER, OK, REFUSED
 
 TRY_AGAIN = 75
 """Exit status when the host refuses, cannot be reached or has gone: sysexits.h's EX_TEMPFAIL."""
 _NOBODY_READS = 128 + signal.SIGPIPE
+_GONE = "slotd has gone without a word: see why its host ended"
 _PIECE = 1 << 16
 
 
@@ -37,6 +39,7 @@ def attach(path: str) -> int:
     Raises AttachError.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    occupy_standard_descriptors()
     host, status = _connected(path)
     copier = threading.Thread(target=_copy_input, args=(host,), daemon=True)
     copier.start()
@@ -44,7 +47,7 @@ def attach(path: str) -> int:
         return _NOBODY_READS
     said = os.read(status, 16)
     if not said.strip().isdigit():
-        raise AttachError(f"socket {path}: slotd has gone without a word: see why its host ended")
+        raise AttachError(f"socket {path}: {_GONE}")
     return int(said)
 
 
@@ -55,7 +58,8 @@ def _connected(path: str) -> tuple[socket.socket, int]:
     try:
         host.connect(path)
         rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [told_by_host]))
-        host.sendmsg([HELLO], [rights])
+        with suppress(BrokenPipeError):  # it may have refused already
+            host.sendmsg([HELLO], [rights])
         answer = _answer(host)
     except OSError as error:
         raise AttachError(f"socket {path}: {_reason(error)}") from None
@@ -66,6 +70,8 @@ def _connected(path: str) -> tuple[socket.socket, int]:
     if answer.startswith(REFUSED):
         why = answer.removeprefix(REFUSED).decode("utf-8", "replace").strip()
         raise AttachError(f"socket {path}: refused: {why}")
+    if not answer:
+        raise AttachError(f"socket {path}: {_GONE}")
     raise AttachError(
         f"socket {path}: what answers there is no 'slotd host': name the socket of one"
     )
@@ -89,6 +95,8 @@ def _reason(error: OSError) -> str:
         return "nobody listens there: start 'slotd host' again"
     if isinstance(error, PermissionError):
         return "you may not connect to it: be in its group, or run as its user"
+    if isinstance(error, ConnectionResetError):
+        return _GONE
     return f"{error.strerror or error}: name the socket of a 'slotd host'"
 
 
@@ -103,15 +111,24 @@ def _copy_input(host: socket.socket) -> None:
 
 
 def _copy_output(host: socket.socket) -> bool:
-    """Pass on what the engine prints, to its end; False: nobody reads it."""
-    try:
-        while data := host.recv(_PIECE):
+    """Pass on what the engine prints, to its end; False: nobody reads it. Raises AttachError."""
+    while data := _received(host):
+        try:
             _write(data)
-    except BrokenPipeError:
-        return False
-    except ConnectionResetError:  # the host's end of it, with bytes of the client's still unread
-        pass
+        except BrokenPipeError:
+            return False
+        except OSError as error:
+            raise AttachError(
+                f"standard output: cannot be written: {error.strerror}: give a pipe"
+            ) from None
     return True
+
+
+def _received(host: socket.socket) -> bytes:
+    try:
+        return host.recv(_PIECE)
+    except ConnectionResetError:  # the host's end of it, with bytes of the client's still unread
+        return b""
 
 
 def _write(data: bytes) -> None:

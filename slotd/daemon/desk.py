@@ -31,16 +31,17 @@ class Desk:
 
     async def take_in(self, client: Client) -> str | None:
         """Let a client wait for its turn; return why it may not, in a line."""
+        await self._clear_chair()
         refusal = self._refusal()
         with trio.move_on_after(GRACE_S):
             while refusal is not None and not self.closed:
                 await trio.sleep(LOOK_S)
+                await self._clear_chair()
                 refusal = self._refusal()
         if refusal is not None:
             return refusal
-        if self.waiting is not None:
-            left = self.waiting
-            await left.cut()
+        # Nothing is waited for from that answer to the end: the chair is taken by one at a time,
+        # and whoever called has the first word to the client.
         self.waiting = client
         self._tell()
         return None
@@ -81,10 +82,17 @@ class Desk:
             with suppress(trio.BrokenResourceError):
                 await client.dismiss(status)
 
+    async def _clear_chair(self) -> None:
+        """Part from one that waited and has gone."""
+        while self.waiting is not None and self.waiting.gone:
+            left, self.waiting = self.waiting, None
+            with trio.CancelScope(shield=True):
+                await left.cut()
+
     def _refusal(self) -> str | None:
         if self.closed:
             return "slotd is stopping: attach again when it is back"
-        if self.waiting is not None and not self.waiting.gone:
+        if self.waiting is not None:
             return f"another client (process {self.waiting.pid}) waits to be served: end it first"
         if self.served is not None and not self.served.leaving:
             return f"another client (process {self.served.pid}) is attached: end it first"

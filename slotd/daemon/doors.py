@@ -8,21 +8,31 @@ Light, as it is imported before the engine is started.
 import os
 import socket
 import stat
-from collections.abc import Mapping, MutableMapping
+import time
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 
 from attrs import frozen
 
 from slotd.config.configuration import Configuration
 from slotd.config.errors import ConfigurationError
-from slotd.config.options import CONTROL_SOCKET, HOST_SOCKET
+from slotd.config.options import CONTROL_SOCKET, HOST_SOCKET, Option
+from slotd.daemon.hello import HELLO, REFUSED
 
 MODE = 0o660
 """Permissions of a socket slotd makes: its user and its group, nobody else."""
 PASSED_VARIABLES = frozenset({"LISTEN_FDS", "LISTEN_FDNAMES", "LISTEN_PID", "LISTEN_PIDFDID"})
 """What a service manager tells of sockets it passes; nothing for whoever slotd starts."""
 _FIRST_PASSED = 3
-_BACKLOG = 16
+_BACKLOG = 128
+"""Connections that may wait to be taken in."""
+_TURNING_S = 2.0
+"""For turning those away who wait for a slotd that cannot start."""
+_WORD_S = 0.1
+"""For the first word of one of them."""
+
+Passed = tuple[str, socket.socket, str]
+"""Its name, the socket and its path."""
 
 
 @frozen
@@ -32,14 +42,15 @@ class Door:
     path: str
     socket: socket.socket
     own: bool
-    """slotd has made it, and takes it away again."""
+    """slotd has made it, and takes it away again; otherwise it was passed, and is its taker's."""
 
     def close(self) -> None:
-        """Let nobody in any more; take the path away if it is slotd's own."""
-        self.socket.close()
+        """Let nobody in any more, and take the path away, if it is slotd's own."""
         if self.own:
+            # In this order: once nobody listens there, the path may already be another slotd's.
             with suppress(OSError):
                 os.unlink(self.path)  # noqa: PTH108 - pathlib costs 10 ms of the engine's start
+            self.socket.close()
 
 
 @frozen
@@ -55,29 +66,30 @@ class Doors:
         self.control.close()
 
 
-def control_path(configuration: Configuration) -> str:
+Value = Callable[[Option[str | None]], str | None]
+"""Gives an option's value."""
+
+
+def control_path(value: Value) -> str:
     """Return the path of the control socket: the one that is set, else beside the engine's."""
-    path = configuration[CONTROL_SOCKET]
+    path = value(CONTROL_SOCKET)
     if path is not None:
         return path
-    directory, slash, _ = engine_path(configuration).rpartition("/")
+    directory, slash, _ = engine_path(value).rpartition("/")
     return f"{directory}{slash}control.sock"
 
 
-def engine_path(configuration: Configuration) -> str:
+def engine_path(value: Value) -> str:
     """Return the path of the socket clients attach to."""
-    path = configuration[HOST_SOCKET]
+    path = value(HOST_SOCKET)
     assert path is not None  # its default is a path
     return path
 
 
-def open_doors(configuration: Configuration, environment: MutableMapping[str, str]) -> Doors:
-    """Return both doors, of passed sockets where there are some.
-
-    What tells of those is taken out of `environment`. Raises ConfigurationError.
-    """
-    passed = passed_sockets(environment)
-    wanted = control_path(configuration)
+def open_doors(configuration: Configuration, given: Sequence[Passed]) -> Doors:
+    """Return both doors, of passed sockets where there are some. Raises ConfigurationError."""
+    passed = list(given)
+    wanted = control_path(configuration.__getitem__)
     control = _take_control(passed, wanted)
     if len(passed) > 1:
         others = ", ".join(path for _, _, path in passed)
@@ -90,7 +102,7 @@ def open_doors(configuration: Configuration, environment: MutableMapping[str, st
         _, listening, path = passed[0]
         engine = Door(path, listening, own=False)
     if engine is None:
-        engine = open_door(engine_path(configuration), HOST_SOCKET.name)
+        engine = open_door(engine_path(configuration.__getitem__), HOST_SOCKET.name)
     if control is None:
         try:
             control = open_door(wanted, CONTROL_SOCKET.name)
@@ -100,14 +112,11 @@ def open_doors(configuration: Configuration, environment: MutableMapping[str, st
     return Doors(engine, control)
 
 
-Passed = tuple[str, socket.socket, str]
-"""Its name, the socket and its path."""
-
-
 def passed_sockets(environment: MutableMapping[str, str]) -> list[Passed]:
     """Return the sockets a service manager has passed, in its order; nobody inherits them.
 
-    Raises ConfigurationError when one is not a listening unix stream socket.
+    What tells of them is taken out of `environment`. Raises ConfigurationError when one is not a
+    listening unix stream socket.
     """
     count = _count(environment)
     names = environment.get("LISTEN_FDNAMES", "").split(":")
@@ -134,6 +143,28 @@ def open_door(path: str, setting: str) -> Door:
     finally:
         os.umask(before)
     return Door(path, listening, own=True)
+
+
+def turn_away(passed: Iterable[socket.socket], why: str) -> None:
+    """Refuse whoever waits at passed sockets.
+
+    They stay with the service manager, which would start slotd again and again for as long as
+    somebody waits there.
+    """
+    until = time.monotonic() + _TURNING_S
+    for listening in passed:
+        listening.setblocking(False)
+        with suppress(OSError):  # nobody waits any more
+            while time.monotonic() < until:
+                _refuse(listening.accept()[0], why)
+
+
+def _refuse(connection: socket.socket, why: str) -> None:
+    connection.settimeout(_WORD_S)
+    with connection, suppress(OSError):  # it has gone
+        with suppress(TimeoutError):  # it does not say what it wants
+            connection.recv(len(HELLO))
+        connection.sendall(REFUSED + why.encode() + b"\n")
 
 
 def _take_control(passed: list[Passed], wanted: str) -> Door | None:

@@ -158,6 +158,7 @@ class Host:
     async def _lives(self, engine: StartedEngine) -> int:
         code = await self._live(engine)
         if not self._desk.closed and self._ready_at is None:
+            self._desk.close()
             await self._part(exit_status(code))
             return exit_status(code) or NEVER_SERVED
         while not self._desk.closed:

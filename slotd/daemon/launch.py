@@ -16,12 +16,8 @@ import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from attrs import frozen
-
-if TYPE_CHECKING:
-    pass
 
 ENGINE_INPUT_PIPE = 1 << 20
 """Bytes asked for in the pipe to the engine, so that a long prompt goes in few pieces. The pipe
@@ -70,8 +66,7 @@ def start_engine(command: Sequence[str], environment: Mapping[str, str]) -> Star
 
     Raises EngineStartError when it cannot be found or executed.
     """
-    engine_reads, input_end = os.pipe()
-    output_end, engine_writes = os.pipe()
+    engine_reads, input_end, output_end, engine_writes = _two_pipes(command[0])
     with suppress(OSError):  # the user's pipes are over a limit: the usual size will do
         fcntl.fcntl(input_end, fcntl.F_SETPIPE_SZ, ENGINE_INPUT_PIPE)
     try:
@@ -90,6 +85,18 @@ def start_engine(command: Sequence[str], environment: Mapping[str, str]) -> Star
         os.close(engine_reads)
         os.close(engine_writes)
     return StartedEngine(process, input_end, output_end)
+
+
+def _two_pipes(engine: str) -> tuple[int, int, int, int]:
+    """Return both ends of two pipes, the reading one of each first."""
+    ends: tuple[int, ...] = ()
+    try:
+        ends = os.pipe()
+        return (*ends, *os.pipe())
+    except OSError as error:  # no descriptor is left
+        for end in ends:
+            os.close(end)
+        raise _refusal(engine, error) from None
 
 
 def _given_descriptors() -> list[int]:

@@ -10,7 +10,8 @@ and it is given the engine's lines until that is done. The one after it is serve
 
 An engine that prints nothing for a while although something of a client's is still to end does not
 end it any more, or the client does not take the lines: first the client is cut off, then the engine
-is killed. One that still loads is waited for.
+is killed. One that still loads is waited for. So is one that has closed its output, for as long:
+it can serve nobody, and its client waits for its end.
 """
 
 import os
@@ -108,9 +109,18 @@ class Life:
             nursery.start_soon(self._lose_patience)
             nursery.start_soon(self._serve, nursery)
             await downstream.run(self._clock, self._take, self._log, nursery)
-            await self._ended.wait()
+            await self._exit()
             nursery.cancel_scope.cancel()
         await self._to_engine.cut()
+
+    async def _exit(self) -> None:
+        """Wait for the exit of an engine that has closed its output, with which it mostly comes."""
+        with trio.move_on_after(self._drain_s):
+            await self._ended.wait()
+        if not self.ended and not self._desk.closed:
+            self._log(Event("engine_mute", "error", {"silent_s": self._drain_s}))
+            self.process.kill()
+        await self._ended.wait()
 
     def stop_client(self) -> None:
         """Read no more of the client."""
@@ -158,6 +168,9 @@ class Life:
             with trio.move_on_after(self._drain_s) as waiting:
                 await self._heard.wait()
             if not waiting.cancelled_caught or not self.outlet.is_greeted:
+                continue
+            self._take(self.sidecar.silent(self._clock()))
+            if self.sidecar.drained:
                 continue
             if self.outlet.client is not None and not client.lane.ended:
                 self._let_go(client)

@@ -54,7 +54,7 @@ class Reception:
         hello, pipes = b"", list[int]()
         with trio.move_on_after(FIRST_LINE_S):
             hello = await _first_line(connection, pipes)
-        status = pipes.pop(0) if pipes and hello == HELLO else None
+        status = pipes.pop() if pipes and hello == HELLO else None
         for pipe in pipes:
             os.close(pipe)
         if hello != HELLO:
@@ -83,7 +83,7 @@ def peer(connection: socket.socket) -> tuple[int, int]:
 
 
 async def _first_line(connection: socket.socket, pipes: list[int]) -> bytes:
-    """Read up to the first line's end; the pipes that came with it are added to `pipes`."""
+    """Read up to the first line's end; the first pipe that came with it is added to `pipes`."""
     line = b""
     try:
         while not line.endswith(b"\n") and len(line) < len(HELLO):
@@ -95,7 +95,7 @@ async def _first_line(connection: socket.socket, pipes: list[int]) -> bytes:
                 socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC,
             )
             for found in _descriptors(ancillary):
-                if stat.S_ISFIFO(os.fstat(found).st_mode):
+                if not pipes and stat.S_ISFIFO(os.fstat(found).st_mode):
                     os.set_blocking(found, False)
                     pipes.append(found)
                 else:

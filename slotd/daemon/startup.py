@@ -6,19 +6,19 @@ started, because those imports take several times as long as everything before t
 engine's process (`slotd.daemon.launch`).
 """
 
-import os
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING
 
 from slotd.config.configuration import Configuration
 from slotd.config.errors import ConfigurationError
 from slotd.config.options import CONTROL_SOCKET, LOG_FILE
-from slotd.daemon.launch import start_engine
+from slotd.daemon.descriptors import occupy_standard_descriptors
+from slotd.daemon.launch import EngineStartError, start_engine
 from slotd.daemon.signals import TakenSignals
 from slotd.logs.destination import STANDARD_ERROR, Destination, open_log_file
 
 if TYPE_CHECKING:
-    from slotd.daemon.doors import Door
+    from slotd.daemon.doors import Door, Passed
 
 
 def run_engine(
@@ -33,7 +33,7 @@ def run_engine(
     the engine cannot be started.
     """
     configuration = load()
-    _occupy_standard_descriptors()
+    occupy_standard_descriptors()
     destination = Destination(_log_descriptor(configuration[LOG_FILE]))
     control = _control_door(configuration)
     signals = TakenSignals()
@@ -58,13 +58,32 @@ def host_engine(
     Raises as `run_engine` does, and ConfigurationError when a socket cannot be made. What a service
     manager tells slotd is taken out of `environment`, which is the engine's.
     """
+    from slotd.daemon.doors import passed_sockets, turn_away
+
+    occupy_standard_descriptors()
+    passed = passed_sockets(environment)
+    try:
+        return _host_engine(command, load, environment, passed)
+    except (ConfigurationError, EngineStartError):
+        turn_away((listening for _, listening, _ in passed), "slotd cannot start: see its log")
+        raise
+    finally:
+        for _, listening, _ in passed:
+            listening.close()
+
+
+def _host_engine(
+    command: Sequence[str],
+    load: Callable[[], Configuration],
+    environment: MutableMapping[str, str],
+    passed: "Sequence[Passed]",
+) -> int:
     from slotd.daemon.doors import open_doors
     from slotd.daemon.notify import MANAGER_VARIABLES, Notifier
 
     configuration = load()
-    _occupy_standard_descriptors()
     destination = Destination(_log_descriptor(configuration[LOG_FILE]))
-    doors = open_doors(configuration, environment)
+    doors = open_doors(configuration, passed)
     notifier = Notifier(environment)
     for variable in MANAGER_VARIABLES:
         environment.pop(variable, None)
@@ -100,16 +119,3 @@ def _log_descriptor(path: str | None) -> int:
             f"log file {path}: cannot be opened for appending: {error.strerror}: "
             "give --log-file a path that can be written"
         ) from None
-
-
-def _occupy_standard_descriptors() -> None:
-    """Put /dev/null where standard input, output or error was closed.
-
-    Otherwise the next descriptor opened would be taken for it. It is close-on-exec: in the engine,
-    that descriptor is closed again, as it would have been.
-    """
-    for descriptor in (0, 1, 2):
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # the lowest one that is free: this one

@@ -25,7 +25,7 @@ def ask(path: str, wait_s: float = LONGEST_WAIT_S) -> dict[str, object]:
     """
     try:
         answer = _answer(path, time.monotonic() + wait_s)
-    except TimeoutError:
+    except (TimeoutError, BlockingIOError):  # the latter: too many wait there to be let in
         reason, way_out = f"no answer within {wait_s:g} s", "see 'systemctl status slotd'"
     except PermissionError:
         reason, way_out = "you may not connect to it", "be in its group (usermod -aG slotd USER)"

@@ -227,6 +227,75 @@ def test_a_request_sent_while_the_model_loads_is_stopped_when_it_begins() -> Non
     assert in_step(talk)
 
 
+UNKNOWN = b"\nSTATS\n"
+"""Lines that some engines answer with ERR and others not at all."""
+
+
+def silent(talk: Transcript) -> None:
+    output = talk.sidecar.silent(talk.now)
+    assert (output.to_engine, output.to_client) == ([], [])
+    talk.events += output.events
+
+
+def test_after_lines_nobody_knows_comes_one_that_is_answered() -> None:
+    talk = Transcript()
+    talk.write(">>", UNKNOWN)
+    assert gone(talk) == b"GEN 0 0\n"
+    assert says(talk, "ERR what?\nERR what?") == b""
+    silent(talk)  # its own answer is still to come, or one of theirs was none
+    assert in_step(talk)
+
+
+def test_an_engine_that_answers_every_unknown_line_is_not_waited_for() -> None:
+    talk = Transcript()
+    talk.write(">>", UNKNOWN)
+    gone(talk)
+    assert says(talk, "ERR what?\nERR what?\nERR bad request") == b""
+    assert in_step(talk)
+
+
+def test_an_engine_that_passes_over_unknown_lines_is_in_step_once_it_is_silent() -> None:
+    talk = Transcript()
+    slot = talk.fill(1, "[1..50]")
+    talk.write(">>", UNKNOWN * 40)  # more than are followed
+    gone(talk)
+    silent(talk)
+    assert not in_step(talk)  # it may be busy with them
+    says(talk, "ERR bad request")
+    assert not in_step(talk)
+    silent(talk)
+    assert in_step(talk)
+    assert talk.holds(slot) == ",".join(map(str, range(1, 51)))
+    assert [event.name for event in talk.events[-2:]] == ["drain", "drained"]
+
+
+def test_silence_ends_no_request_and_no_exchange() -> None:
+    for line in (b"GEN 9 1,2,3\n", b"SAVE /x\n"):
+        talk = Transcript()
+        talk.write(">>", b"VRAM\n\n" + line)
+        assert gone(talk) == b"GEN 0 0\n"
+        silent(talk)
+        assert not in_step(talk)
+    talk = Transcript()
+    talk.write(">>", b"VRAM\nSAVE /x\n")
+    assert gone(talk) == b""
+    says(talk, "VRAM free=1")
+    silent(talk)
+    assert not in_step(talk)
+
+
+def test_silence_ends_no_slots_request() -> None:
+    talk = Transcript()
+    slot = talk.admit(2, "1,2,3")
+    talk.write(">>", b"\n")
+    assert gone(talk) == b"BSTOP %d\nGEN 0 0\n" % slot
+    says(talk, "ERR bad request")
+    silent(talk)
+    assert not in_step(talk)
+    says(talk, f"BDONE {slot} 1 cancel 1.0")
+    assert in_step(talk)
+
+
 def test_an_engine_that_ends_meanwhile_ends_the_drain() -> None:
     talk = Transcript()
     talk.play(">> GEN 9 [1..50]\n<< RESUME 0")

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-HANGS_AFTER = 120
+HANGS_AFTER = 600
 """Seconds after which a process is taken for hanging: far more than any takes."""
 
 SLOTD = (sys.executable, "-m", "slotd")

@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from slotd.eyes.ask import NoAnswerError, ask
 from slotd.eyes.loopback import NotLoopbackError, loopback_address
 from slotd.eyes.metrics import metrics_text, registry
-from tests.daemon.processes import SLOTD, outcome, started
+from tests.daemon.processes import HANGS_AFTER, SLOTD, outcome, started
 from tests.eyes.statuses import answering, busy
 
 Samples = dict[tuple[str, str], float]
@@ -113,11 +113,11 @@ def test_they_are_served_on_loopback_until_told_to_end(tmp_path: Path) -> None:
         with answering(control, busy()):
             assert samples(got(said[0].decode()))["slotd_requests_total", ""] == 13
         serving.send_signal(signal.SIGTERM)
-        assert serving.wait(60) == 0
+        assert serving.wait(HANGS_AFTER) == 0
 
 
 def got(url: str) -> str:
-    with urllib.request.urlopen(url, timeout=60) as answer:
+    with urllib.request.urlopen(url, timeout=HANGS_AFTER) as answer:
         text: bytes = answer.read()
     return text.decode()
 

@@ -10,6 +10,7 @@ from textual.widgets import Static
 
 from slotd.eyes.ask import NoAnswerError
 from slotd.eyes.screen import TopScreen
+from tests.daemon.processes import HANGS_AFTER
 from tests.eyes.statuses import busy, slot
 
 Scene = Callable[[Pilot[None]], Coroutine[Any, Any, None]]
@@ -41,7 +42,7 @@ def play(asked: Asked, scene: Scene, size: tuple[int, int] = (80, 24), every_s: 
 
 
 async def until(pilot: Pilot[None], true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(HANGS_AFTER):
         while not true():
             await pilot.pause(0.02)
 

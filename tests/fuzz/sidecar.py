@@ -123,6 +123,8 @@ class _Play:
                 sidecar.replace_settings(evolve(sidecar.settings, policy=_settings(taker).policy))
             elif sidecar.settings.keep_loaded and sidecar.drained:
                 self._take(sidecar.client_gone(self._now))
+            else:
+                self._take(sidecar.silent(self._now))
         elif taker.happens(2):
             self._take(sidecar.engine_eof(self._now))
             self._begin_engine()

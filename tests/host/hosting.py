@@ -77,7 +77,7 @@ class Host:
         return found
 
     def status(self) -> dict[str, Any]:
-        return ask(self.control)
+        return ask(self.control, wait_s=HANGS_AFTER)
 
     @contextmanager
     def client(self, **options: Any) -> Iterator[Process]:

@@ -5,6 +5,7 @@ import socket
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from tests.daemon.processes import (
     started,
 )
 from tests.host.hosting import (
+    Host,
     engine_pid,
     greeting,
     hear_until,
@@ -49,6 +51,24 @@ for line in sys.stdin:
 """An engine that ends as it is told to."""
 
 
+@pytest.fixture
+def obedient(host_of_obedient: Host) -> Host:
+    """A host that serves, whatever the test before did to its engine."""
+    if host_of_obedient.status()["engine"]["state"] != "serving":
+        with host_of_obedient.client() as client:
+            greeting(client)
+    return host_of_obedient
+
+
+@pytest.fixture(scope="module")
+def host_of_obedient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    """A host that starts such an engine again at once."""
+    directory = tmp_path_factory.mktemp("host")
+    at_once = ("--set", "host.backoff_s=0")
+    with hosted(directory, python_engine(directory, OBEDIENT), *at_once) as host:
+        yield host
+
+
 def test_every_client_sees_what_a_fresh_engine_prints(tmp_path: Path) -> None:
     engine = engine_command("--batch", "2")
     fresh = outcome(engine, b"QUIT\n", env=clean_environment())[1]
@@ -58,8 +78,8 @@ def test_every_client_sees_what_a_fresh_engine_prints(tmp_path: Path) -> None:
             assert (status, out, err) == (0, fresh, b"")
 
 
-def test_lines_nobody_knows_are_part_of_it(tmp_path: Path) -> None:
-    with hosted(tmp_path, python_engine(tmp_path, OBEDIENT)) as host, host.client() as client:
+def test_lines_nobody_knows_are_part_of_it(obedient: Host) -> None:
+    with obedient.client() as client:
         assert greeting(client)[1:] == ["never heard of", "READY 999 stop"]
 
 
@@ -95,17 +115,17 @@ def test_one_that_goes_while_it_loads_leaves_the_next_in_step(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("told", "status"), [("exit 0", 0), ("exit 3", 3), ("exit 255", 255), ("die 9", 137)]
 )
-def test_the_exit_status_is_the_engines(tmp_path: Path, told: str, status: int) -> None:
-    with hosted(tmp_path, python_engine(tmp_path, OBEDIENT)) as host, host.client() as client:
+def test_the_exit_status_is_the_engines(obedient: Host, told: str, status: int) -> None:
+    with obedient.client() as client:
         greeting(client)
         say(client, f"{told}\n".encode())
         assert hear(client) == b""
         assert client.wait(HANGS_AFTER) == status
-        assert host.process.poll() is None
+        assert obedient.process.poll() is None
 
 
-def test_everything_a_dying_engine_printed_arrives(tmp_path: Path) -> None:
-    with hosted(tmp_path, python_engine(tmp_path, OBEDIENT)) as host, host.client() as client:
+def test_everything_a_dying_engine_printed_arrives(obedient: Host) -> None:
+    with obedient.client() as client:
         greeting(client)
         say(client, b"say 50000\n")
         assert client.stdout is not None
@@ -114,17 +134,17 @@ def test_everything_a_dying_engine_printed_arrives(tmp_path: Path) -> None:
         assert client.wait(HANGS_AFTER) == 4
 
 
-def test_a_second_client_is_told_so_and_refused(tmp_path: Path) -> None:
-    with hosted(tmp_path, python_engine(tmp_path, OBEDIENT)) as host, host.client() as client:
+def test_a_second_client_is_told_so_and_refused(obedient: Host) -> None:
+    with obedient.client() as client:
         greeting(client)
-        attached = host.status()["client"]["pid"]
-        status, out, err = outcome([*SLOTD, "attach", host.socket])
+        attached = obedient.status()["client"]["pid"]
+        status, out, err = outcome([*SLOTD, "attach", obedient.socket])
         assert (status, out) == (75, b"")
         assert err.decode() == (
-            f"slotd attach: socket {host.socket}: refused: "
+            f"slotd attach: socket {obedient.socket}: refused: "
             f"another client (process {attached}) is attached: end it first\n"
         )
-        assert host.told("client_refused")[0]["message"].startswith("another client")
+        assert obedient.told("client_refused")[0]["message"].startswith("another client")
         say(client, b"exit 6\n")
         assert client.wait(HANGS_AFTER) == 6
 
@@ -150,6 +170,20 @@ def test_a_socket_nobody_listens_on_is_one_line(tmp_path: Path) -> None:
     assert err.count(b"\n") == 1
 
 
+def test_a_host_that_hangs_up_before_it_answers_is_told_from_a_stranger(tmp_path: Path) -> None:
+    path = str(tmp_path / "gone.sock")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path)
+        listening.listen()
+        with started([*SLOTD, "attach", path], stderr=subprocess.PIPE) as client:
+            connection, _ = listening.accept()
+            connection.recv(99)
+            connection.close()
+            _, err = client.communicate(timeout=HANGS_AFTER)
+    assert client.returncode == 75
+    assert err.decode().endswith("gone without a word: see why its host ended\n")
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 def test_a_stranger_is_told_that_they_may_not(tmp_path: Path) -> None:
     attaching = f"""
@@ -173,26 +207,25 @@ except AttachError as error:
         )
 
 
-def test_whoever_speaks_another_language_is_told(tmp_path: Path) -> None:
-    with hosted(tmp_path, python_engine(tmp_path, OBEDIENT)) as host:
-        with socket.socket(socket.AF_UNIX) as raw:
-            raw.connect(host.socket)
-            raw.sendall(b"GEN 5 1,2,3\n")
-            said = raw.makefile("rb").read()
-        assert said.startswith(b"ERR ")
-        assert said.count(b"\n") == 1
-        with host.client() as client:
-            greeting(client)
+def test_whoever_speaks_another_language_is_told(obedient: Host) -> None:
+    with socket.socket(socket.AF_UNIX) as raw:
+        raw.connect(obedient.socket)
+        raw.sendall(b"GEN 5 1,2,3\n")
+        said = raw.makefile("rb").read()
+    assert said.startswith(b"ERR ")
+    assert said.count(b"\n") == 1
+    with obedient.client() as client:
+        greeting(client)
 
 
-def test_a_client_without_a_pipe_for_the_status_is_served(tmp_path: Path) -> None:
-    with hosted(tmp_path, python_engine(tmp_path, OBEDIENT)) as host:
-        with socket.socket(socket.AF_UNIX) as raw, raw.makefile("rb") as lines:
-            raw.connect(host.socket)
-            raw.sendall(b"SLOTD ATTACH 1\n")
-            assert lines.readline() == b"SLOTD OK\n"
-            assert lines.readline().startswith(b"INFO ")
-        host.told("client_gone")
+def test_a_client_without_a_pipe_for_the_status_is_served(obedient: Host) -> None:
+    gone = len(obedient.events("client_gone"))
+    with socket.socket(socket.AF_UNIX) as raw, raw.makefile("rb") as lines:
+        raw.connect(obedient.socket)
+        raw.sendall(b"SLOTD ATTACH 1\n")
+        assert lines.readline() == b"SLOTD OK\n"
+        assert lines.readline().startswith(b"INFO ")
+    obedient.told("client_gone", gone + 1)
 
 
 @pytest.mark.parametrize("mask", [0o000, 0o077])
@@ -253,30 +286,86 @@ def test_a_socket_that_cannot_be_made_is_one_line(tmp_path: Path, path: str, rea
     assert (tmp_path / "file").read_text() == "here"
 
 
-def test_slotd_engine_attaches_when_it_is_told_to(tmp_path: Path) -> None:
-    with hosted(tmp_path, python_engine(tmp_path, OBEDIENT)) as host:
-        environment = clean_environment() | {"SLOTD_ATTACH": host.socket}
-        with started([*SLOTD_ENGINE, "--serve", "--batch", "6"], env=environment) as client:
-            greeting(client)
-            say(client, b"exit 8\n")
-            assert client.wait(HANGS_AFTER) == 8
-        environment["SLOTD_ATTACH"] = str(tmp_path / "none")
-        status, _, err = outcome(SLOTD_ENGINE, env=environment)
-        assert status == 75
-        assert err.startswith(b"slotd-engine: socket ")
-        assert err.count(b"\n") == 1
+def test_slotd_engine_attaches_when_it_is_told_to(tmp_path: Path, obedient: Host) -> None:
+    environment = clean_environment() | {"SLOTD_ATTACH": obedient.socket}
+    with started([*SLOTD_ENGINE, "--serve", "--batch", "6"], env=environment) as client:
+        greeting(client)
+        say(client, b"exit 8\n")
+        assert client.wait(HANGS_AFTER) == 8
+    environment["SLOTD_ATTACH"] = str(tmp_path / "none")
+    status, _, err = outcome(SLOTD_ENGINE, env=environment)
+    assert status == 75
+    assert err.startswith(b"slotd-engine: socket ")
+    assert err.count(b"\n") == 1
+
+
+def test_the_executable_of_a_shim_attaches_as_well(tmp_path: Path, obedient: Host) -> None:
+    """For a serve process that reads BUILD.json beside what it starts."""
+    engine = tmp_path / "strata"
+    engine.write_text("#!/bin/sh\nexit 9\n")
+    engine.chmod(0o755)
+    (tmp_path / "BUILD.json").write_text("{}")
+    directory = tmp_path / "in-its-place"
+    assert outcome([*SLOTD, "shim", str(directory), "--engine", str(engine)])[0] == 0
+    environment = clean_environment() | {"SLOTD_ATTACH": obedient.socket}
+    status, out, err = outcome([str(directory / "strata"), "--serve"], env=environment)
+    assert (status, err) == (0, b"")
+    assert out.startswith(b"INFO ")
+    assert (directory / "BUILD.json").exists()
+
+
+def test_mistakes_in_other_settings_do_not_keep_it_from_attaching(
+    tmp_path: Path, obedient: Host
+) -> None:
+    settings = tmp_path / "slotd.toml"
+    settings.write_text("[policy]\nttl_max_s = -1\n[nonsense]\n")
+    environment = clean_environment() | {"SLOTD_CONFIG": str(settings)}
+    attached = environment | {"SLOTD_ATTACH": obedient.socket}
+    named = environment | {"SLOTD_SOCKET": obedient.socket}
+    for command, environment in ((SLOTD_ENGINE, attached), ([*SLOTD, "attach"], named)):
+        status, out, err = outcome(command, env=environment)
+        assert (status, err) == (0, b"")
+        assert out.startswith(b"INFO ")
+    settings.write_text(f"[slotd]\nattach = '{obedient.socket}'\nengine = 1\n")
+    del attached["SLOTD_ATTACH"]
+    assert outcome(SLOTD_ENGINE, env=attached)[0] == 0
+
+
+def test_standard_streams_that_are_closed_are_not_taken_for_the_socket(obedient: Host) -> None:
+    drains = obedient.events("drain")
+    environment = clean_environment() | {"SLOTD_ATTACH": obedient.socket}
+    closed = ["sh", "-c", 'exec "$@" <&-', "sh", *SLOTD_ENGINE]
+    status, out, err = outcome(closed, env=environment)
+    assert (status, err) == (0, b"")
+    assert out.startswith(b"INFO ")
+    closed[2] = 'exec "$@" >&-'
+    assert outcome(closed, env=environment)[0] == 0
+    assert obedient.events("drain") == drains  # it was told nothing
+
+
+def test_output_that_cannot_be_written_is_one_line(obedient: Host) -> None:
+    with (
+        Path("/dev/full").open("w") as full,
+        obedient.client(stdout=full, stderr=subprocess.PIPE) as client,
+    ):
+        assert client.stderr is not None
+        assert client.stderr.read() == (
+            b"slotd attach: standard output: cannot be written: "
+            b"No space left on device: give a pipe\n"
+        )
+        assert client.wait(HANGS_AFTER) == 75
 
 
 @pytest.mark.parametrize("number", [15, 2])
-def test_a_signal_ends_the_client_as_it_would_have_the_engine(tmp_path: Path, number: int) -> None:
-    with hosted(tmp_path, python_engine(tmp_path, OBEDIENT)) as host:
-        with host.client() as client:
-            greeting(client)
-            pid = engine_pid(host)
-            client.send_signal(number)
-            assert client.wait(HANGS_AFTER) == -number
-        host.told("client_gone")
-        assert engine_pid(host) == pid
+def test_a_signal_ends_the_client_as_it_would_have_the_engine(obedient: Host, number: int) -> None:
+    gone = len(obedient.events("client_gone"))
+    with obedient.client() as client:
+        greeting(client)
+        pid = engine_pid(obedient)
+        client.send_signal(number)
+        assert client.wait(HANGS_AFTER) == -number
+    obedient.told("client_gone", gone + 1)
+    assert engine_pid(obedient) == pid
 
 
 def test_a_host_that_is_killed_is_told_from_an_engine_that_ended(tmp_path: Path) -> None:

@@ -39,6 +39,14 @@ def host(tmp_path: Path) -> Iterator[Host]:
         yield host
 
 
+@pytest.fixture(scope="module")
+def looked_at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    """A host for those who only look."""
+    with hosted(tmp_path_factory.mktemp("host"), reference()) as host:
+        host.status()  # it answers, from here on within what the commands wait for
+        yield host
+
+
 @pytest.fixture
 def client(host: Host) -> Iterator[Process]:
     with host.client() as client:
@@ -106,17 +114,19 @@ def test_the_last_events_are_kept_and_no_more(host: Host, client: Process) -> No
     assert "engine_start" not in [event["event"] for event in events]
 
 
-def test_the_command_prints_it_for_programs_and_people(host: Host, client: Process) -> None:
-    conversation(client, 0, [1, 2, 3])
-    command = [*SLOTD, "status", "--control", host.control]
+def test_the_command_prints_it_for_programs_and_people(looked_at: Host) -> None:
+    with looked_at.client() as client:
+        greeting(client)
+        conversation(client, 0, [1, 2, 3])
+    command = [*SLOTD, "status", "--control", looked_at.control]
     status, out, err = outcome([*command, "--json"])
     assert (status, err) == (0, b"")
-    assert json.loads(out)["slotd"]["pid"] == host.process.pid
+    assert json.loads(out)["slotd"]["pid"] == looked_at.process.pid
     status, out, err = outcome(command)
     assert (status, err) == (0, b"")
     assert b"serving" in out
     assert b"\x1b" not in out
-    environment = clean_environment() | {"SLOTD_SOCKET": host.socket}
+    environment = clean_environment() | {"SLOTD_SOCKET": looked_at.socket}
     assert outcome([*SLOTD, "status"], env=environment)[0] == 0
 
 
@@ -126,6 +136,28 @@ def test_where_nobody_answers_it_is_one_line(tmp_path: Path) -> None:
     assert (status, out) == (1, b"")
     assert err.decode().startswith(f"slotd: socket {path}: nobody listens there: ")
     assert err.count(b"\n") == 1
+
+
+def test_mistakes_in_other_settings_do_not_keep_it_from_looking(looked_at: Host) -> None:
+    settings = looked_at.directory / "slotd.toml"
+    settings.write_text(f"[host]\nsocket = '{looked_at.socket}'\n[policy]\nttl_max_s = -1\n")
+    environment = clean_environment() | {"SLOTD_CONFIG": str(settings)}
+    status, out, err = outcome([*SLOTD, "status"], env=environment)
+    assert (status, err) == (0, b"")
+    assert b"serving" in out
+
+
+def test_a_file_that_cannot_be_read_is_told_and_the_usual_socket_asked(looked_at: Host) -> None:
+    settings = looked_at.directory / "slotd.toml"
+    settings.write_text("[policy\n")
+    environment = clean_environment() | {"SLOTD_CONFIG": str(settings)}
+    environment |= {"SLOTD_SOCKET": looked_at.socket}
+    status, out, err = outcome([*SLOTD, "status"], env=environment)
+    first, second = err.decode().splitlines()
+    assert status == 0
+    assert b"serving" in out
+    assert first.startswith(f"slotd: {settings}: is not valid TOML: ")
+    assert second == f"slotd: asking {looked_at.control} (another: --control SOCKET)"
 
 
 def asked(path: str, question: bytes) -> bytes:
@@ -140,9 +172,9 @@ def asked(path: str, question: bytes) -> bytes:
     "question",
     [b"status\n", b'{"ask":"QUIT"}\n', b"[" * 500 + b"\n", b"x" * 1024, b"\xff\n", b"[]\n"],
 )
-def test_another_question_is_answered_with_the_right_one(host: Host, question: bytes) -> None:
-    assert asked(host.control, question).startswith(b'{"error":"ask for the status')
-    assert host.status()["engine"]["state"]
+def test_another_question_is_answered_with_the_right_one(looked_at: Host, question: bytes) -> None:
+    assert asked(looked_at.control, question).startswith(b'{"error":"ask for the status')
+    assert looked_at.status()["engine"]["state"]
 
 
 def test_those_who_say_nothing_or_read_nothing_hold_up_nobody(host: Host, client: Process) -> None:

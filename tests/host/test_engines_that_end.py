@@ -62,6 +62,8 @@ def test_an_engine_that_is_kept_loaded_outlives_a_quit(tmp_path: Path) -> None:
             history = conversation(client, 0, KEPT)
             first = engine_pid(host)
             say(client, b"BGEN 1 99999 1,2,3\nQUIT\nGEN 5 1,2\n")
+            assert client.stdout is not None
+            client.stdout.read()  # a serve process reads on, and does not end its input either
             assert client.wait(HANGS_AFTER) == 0
         with host.client() as client:
             greeting(client)
@@ -85,7 +87,7 @@ def test_an_engine_that_keeps_dying_is_left_alone_longer_each_time(tmp_path: Pat
 
 
 def test_a_client_waits_while_the_engine_is_left_alone(tmp_path: Path) -> None:
-    longer = ("--set", "host.backoff_s=1")
+    longer = ("--set", "host.backoff_s=0.4")
     with hosted(tmp_path, python_engine(tmp_path, MORTAL), *longer) as host:
         with host.client() as client:
             greeting(client)
@@ -156,6 +158,50 @@ for line in sys.stdin:
             greeting(client)
         assert host.told("drain_stuck")[0]["silent_s"] == 0.3
         assert host.told("engine_exit")[0]["signal"] == "SIGKILL"
+
+
+def test_lines_an_engine_has_no_answer_to_do_not_cost_its_model(tmp_path: Path) -> None:
+    """An engine that passes over empty lines, and takes STATS for an order."""
+    terse = """
+os.write(1, b"INFO batch_slots=2 slot_cache=1\\nREADY 999 stop\\n")
+for line in sys.stdin:
+    if line.startswith("GEN"):
+        os.write(1, b"ERR bad request\\n")
+    if line == "QUIT\\n":
+        break
+"""
+    impatient = ("--set", "host.drain_s=0.3")
+    with hosted(tmp_path, python_engine(tmp_path, terse), *impatient) as host:
+        with host.client() as client:
+            greeting(client)
+            say(client, b"\nSTATS\n\n")
+            assert client.stdin is not None
+            client.stdin.close()
+            assert client.wait(HANGS_AFTER) == 0
+        with host.client() as client:
+            assert greeting(client)[-1] == "READY 999 stop"
+            assert host.status()["engine"]["starts"] == 1
+        assert host.events("drain_stuck") == []
+
+
+def test_an_engine_that_closes_its_output_is_not_taken_for_one_that_serves(tmp_path: Path) -> None:
+    mute = """
+os.write(1, b"READY 999 stop\\n")
+sys.stdin.readline()
+os.close(1)
+signal.pause()
+"""
+    impatient = ("--set", "host.drain_s=0.3", *SOON)
+    with hosted(tmp_path, python_engine(tmp_path, mute), *impatient) as host:
+        with host.client() as client:
+            greeting(client)
+            say(client, b"GEN 9 1,2,3\n")
+            assert hear(client) == b""
+            assert client.wait(HANGS_AFTER) == 128 + 9
+        assert host.told("engine_mute")[0]["silent_s"] == 0.3
+        with host.client() as client:
+            greeting(client)
+            assert host.status()["engine"]["starts"] == 2
 
 
 def test_the_end_does_not_wait_for_a_client_that_takes_no_lines(tmp_path: Path) -> None:

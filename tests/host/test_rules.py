@@ -1,8 +1,11 @@
 """The small rules of host mode, without processes."""
 
 import math
+import select
 import socket
 from collections.abc import AsyncIterator
+from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 import trio
@@ -11,6 +14,7 @@ from trio.testing import MockClock, memory_stream_pair
 from slotd.core.events import Event
 from slotd.daemon.backoff import LONGEST_S, Backoff
 from slotd.daemon.client import Client, Stoppable
+from slotd.daemon.connections import serve_connections
 from slotd.daemon.desk import GRACE_S, Desk
 from slotd.daemon.latency import BOUNDS_S, Latency
 from slotd.daemon.memory import MOST, EventMemory
@@ -177,3 +181,55 @@ async def test_a_closed_desk_serves_and_takes_in_nobody(
     assert trio.current_time() < 1e6
     refusal = await desk.take_in(people.client(1))
     assert refusal == "slotd is stopping: attach again when it is back"
+
+
+async def test_the_chair_of_one_who_went_is_taken_by_one_only(
+    people: People, autojump_clock: MockClock
+) -> None:
+    desk = Desk()
+    served, gone, second, third = map(people.client, (1, 2, 3, 4))
+    assert await desk.take_in(served) is None
+    assert await desk.next() is served
+    people.ends[1].shutdown(socket.SHUT_WR)
+    assert await desk.take_in(gone) is None
+    people.ends[2].close()
+    answers: list[str | None] = []
+    async with trio.open_nursery() as nursery:
+
+        async def come(client: Client) -> None:
+            answers.append(await desk.take_in(client))
+
+        nursery.start_soon(come, second)
+        nursery.start_soon(come, third)
+    assert answers.count(None) == 1
+    assert desk.waiting in (second, third)
+
+
+async def test_connections_past_the_limit_are_left_outside(tmp_path: Path) -> None:
+    inside = 0
+    come_in, came_in = trio.open_memory_channel[None](9)
+    go_on = trio.Event()
+
+    async def serve(connection: socket.socket) -> None:
+        nonlocal inside
+        inside += 1
+        with connection:
+            await come_in.send(None)
+            await go_on.wait()
+
+    with ExitStack() as crowd:
+        listening = crowd.enter_context(socket.socket(socket.AF_UNIX))
+        listening.bind(str(tmp_path / "door"))
+        listening.listen(5)
+        for _ in range(3):
+            crowd.enter_context(socket.socket(socket.AF_UNIX)).connect(str(tmp_path / "door"))
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(serve_connections, listening, serve, 2)
+            await came_in.receive()
+            await came_in.receive()
+            await trio.testing.wait_all_tasks_blocked()
+            assert inside == 2
+            assert select.select([listening], [], [], 0)[0]  # the third is not taken in
+            go_on.set()
+            await came_in.receive()
+            nursery.cancel_scope.cancel()

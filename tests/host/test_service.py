@@ -4,19 +4,31 @@ import os
 import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
+import trio
 from attrs import define, field
 
 from slotd.daemon.notify import Notifier
+from slotd.daemon.service import Service
 from tests.clients.levels import clean_environment
 from tests.clients.reference import engine_command
-from tests.daemon.processes import HANGS_AFTER, SLOTD, outcome, python_engine, say, started
-from tests.host.hosting import Host, greeting, held_up, hosted, let_go, wait_until
+from tests.daemon.processes import HANGS_AFTER, SLOTD, Process, outcome, python_engine, say, started
+from tests.host.hosting import (
+    Host,
+    greeting,
+    hear_until,
+    held_up,
+    hosted,
+    let_go,
+    reference,
+    wait_until,
+)
 
 
 @define
@@ -116,6 +128,30 @@ def test_it_tells_that_it_is_alive_as_often_as_it_must(tmp_path: Path, manager: 
         manager.hears("WATCHDOG=1", 3)
 
 
+def test_it_tells_so_in_the_middle_of_work(tmp_path: Path, manager: Manager) -> None:
+    engine = reference("--step-ms", "0")
+    environment = told(manager, WATCHDOG_USEC="200000")
+    with hosted(tmp_path, engine, env=environment) as host, host.client() as client:
+        greeting(client)
+        for slot in range(3):
+            say(client, b"BGEN %d 200000 %d,2,3\n" % (slot, slot))
+        hear_until(client, "BT 2")
+        count = manager.lines().count("WATCHDOG=1")
+        with pumped(client):
+            manager.hears("WATCHDOG=1", count + 3)
+
+
+@contextmanager
+def pumped(client: Process) -> Iterator[None]:
+    """Take what a client is sent, to the end of its stream, beside what else is done."""
+    assert client.stdout is not None
+    thread = threading.Thread(target=client.stdout.read)
+    thread.start()
+    yield
+    client.kill()
+    thread.join()
+
+
 def test_a_loop_that_hangs_is_not_alive(tmp_path: Path, manager: Manager) -> None:
     with hosted(tmp_path, engine_command(), env=told(manager, WATCHDOG_USEC="100000")) as host:
         manager.hears("WATCHDOG=1")
@@ -126,6 +162,21 @@ def test_a_loop_that_hangs_is_not_alive(tmp_path: Path, manager: Manager) -> Non
         assert manager.lines().count("WATCHDOG=1") == count
         host.process.send_signal(signal.SIGCONT)
         manager.hears("WATCHDOG=1", count + 1)
+
+
+async def test_only_the_loop_that_relays_tells_that_it_is_alive(manager: Manager) -> None:
+    interval_s = 0.02
+    given = {"NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": str(int(2e6 * interval_s))}
+    with closing(Notifier(given)) as notifier:
+        service = Service(notifier, lambda: "here", lambda: False)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(service.run)
+            await trio.testing.wait_all_tasks_blocked()
+            count = manager.lines().count("WATCHDOG=1")
+            assert count > 0
+            time.sleep(10 * interval_s)  # noqa: ASYNC251 - this is the hanging
+            assert manager.lines().count("WATCHDOG=1") == count
+            nursery.cancel_scope.cancel()
 
 
 def _is_stopped(host: Host) -> bool:
@@ -215,6 +266,36 @@ sys.stdin.readline()
             assert process.wait(HANGS_AFTER) == 0
     assert (tmp_path / "engine.sock").exists()
     assert (tmp_path / "control.sock").exists() == ("control" in names)
+
+
+def test_who_waits_for_a_slotd_that_cannot_start_is_told_and_does_not_wait_on(
+    tmp_path: Path,
+) -> None:
+    """A service manager would start it again and again for them."""
+    path = str(tmp_path / "engine.sock")
+    broken = clean_environment() | {"SLOTD_POLICY": "none"}
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path)
+        listening.listen(5)
+        number = os.dup2(listening.fileno(), 200)
+        before = [sys.executable, "-c", PASSING, "engine", str(number)]
+        command = [*before, *SLOTD, "host", "--set", f"host.control_socket={tmp_path}/control.sock"]
+        for engine, environment, status in (
+            ("/no/such/engine", clean_environment(), 127),
+            ("cat", broken, 2),
+        ):
+            with ExitStack() as crowd:
+                # One says what it wants, one does not.
+                waiting = [crowd.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(2)]
+                for each in waiting:
+                    each.connect(path)
+                waiting[1].sendall(b"SLOTD ATTACH 1\n")
+                ended = outcome([*command, "--", engine], env=environment, pass_fds=[number])
+                assert ended[0] == status
+                assert ended[2].count(b"\n") == 1
+                for each in waiting:
+                    assert each.recv(999) == b"SLOTD REFUSED slotd cannot start: see its log\n"
+        os.close(number)
 
 
 def test_what_is_no_listening_socket_is_one_line(tmp_path: Path) -> None:

@@ -5,7 +5,9 @@ Lives here: the mounts. Must not live here: what is tested.
 The script that boots hides /run, /tmp, /var/tmp and /var/log, where this project or its Python may
 lie, and a service's user cannot look into everybody's home. So everything needed is found below
 /mnt: the interpreter, its packages, a copy of the project. /etc is a copy as well, for the user
-that is installed, and /opt is empty but for slotd and its engine.
+that is installed, and /opt is empty but for slotd and its engine. /var/lib and /var/cache are
+empty, and the control groups are a subtree of their own: systemd would take the processes of
+another one booted at the same time for its own, as their units have the same names.
 """
 
 import os
@@ -31,7 +33,7 @@ tar -C "$PROJECT" --exclude=__pycache__ -c protocol slotd systemd tests pyprojec
 cp -a /etc/. /mnt/etc
 mount --bind /mnt/etc /etc
 rm -rf /etc/slotd
-mount -t tmpfs -o mode=755 tmpfs /opt
+for directory in /opt /var/lib /var/cache; do mount -t tmpfs -o mode=755 tmpfs $directory; done
 mkdir -p /opt/slotd/bin /opt/engine
 command_of() {
     printf '#!/bin/sh\\n%s exec %s -P -m %s "$@"\\n' "$where" "$PYTHON" "$2" >"$1"
@@ -43,8 +45,28 @@ command_of /opt/slotd/bin/slotd slotd
 command_of /opt/slotd/bin/slotd-engine slotd.cli.engine
 command_of /opt/engine/strata slotd.sim
 cd /mnt/project
-exec "$WITH_SYSTEMD" "$PYTHON" -m pytest -p no:cacheprovider "$@"
+"$PYTHON" -m compileall -q protocol slotd tests/systemd  # not at every start of each process
+here=$(sed -n 's/^0:://p' /proc/self/cgroup)
+for root in /sys/fs/cgroup /sys/fs/cgroup/unified; do
+    [ ! -e $root/cgroup.controllers ] || above=$root${here%/}
+done
+group=${above:-}/slotd-tests-$$
+if [ -n "${above:-}" ] && mkdir "$group"; then echo $$ >"$group/cgroup.procs"; else group=; fi
+"$WITH_SYSTEMD" COMMAND &
+trap "kill $! || true" TERM INT
+status=0
+wait $! || status=$?
+wait $! || true  # if it was the trap that ended the first one
+if [ -n "$group" ]; then
+    echo $$ >"$above/cgroup.procs"
+    for _ in 1 2 3 4 5; do
+        ! find "$group" -depth -type d -exec rmdir {} + 2>/dev/null || break
+        sleep 0.2
+    done
+fi
+exit $status
 """
+_PYTEST = '"$PYTHON" -m pytest -p no:cacheprovider "$@"'
 
 
 def missing() -> str | None:
@@ -61,8 +83,12 @@ def missing() -> str | None:
 
 def command(tests: Sequence[str], report: int) -> list[str]:
     """Return the command that runs `tests` inside and writes an XML report to a descriptor."""
-    script = ["unshare", "--mount", "--propagation", "private", "bash", "-euc", _SCRIPT, "boot"]
-    return [*script, "-q", f"--junitxml=/proc/self/fd/{report}", *tests]
+    return [*_booting(_PYTEST), "-q", f"--junitxml=/proc/self/fd/{report}", *tests]
+
+
+def _booting(command: str) -> list[str]:
+    script = _SCRIPT.replace("COMMAND", command)
+    return ["unshare", "--mount", "--propagation", "private", "bash", "-euc", script, "boot"]
 
 
 def environment() -> dict[str, str]:
@@ -83,8 +109,4 @@ def environment() -> dict[str, str]:
 
 
 if __name__ == "__main__":  # by hand: python -m tests.systemd.boot COMMAND...
-    wanted = _SCRIPT.replace(
-        '"$PYTHON" -m pytest -p no:cacheprovider "$@"', shlex.join(sys.argv[1:])
-    )
-    unshare = ["unshare", "--mount", "--propagation", "private", "bash", "-euc", wanted]
-    os.execvpe("unshare", unshare, environment())
+    os.execvpe("unshare", _booting(shlex.join(sys.argv[1:])), environment())

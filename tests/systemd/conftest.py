@@ -13,10 +13,10 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.paths import PROJECT
-from tests.systemd import boot
+from tests.systemd import boot, machine
 
 INSIDE = "SLOTD_TESTS_INSIDE_SYSTEMD"
-BOOT_S = 900
+BOOT_S = 1800
 """Seconds after which everything inside is taken for hanging."""
 _results = pytest.StashKey[dict[str, str]]()
 
@@ -36,6 +36,12 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if trouble:
         pytest.fail(trouble, pytrace=False)
     return True
+
+
+def pytest_sessionfinish() -> None:
+    """Inside, stop what the tests have left to each other."""
+    if os.environ.get(INSIDE):
+        machine.left_running.close()
 
 
 def _run_inside(session: pytest.Session) -> dict[str, str]:

@@ -5,22 +5,29 @@ Lives here: doing and asking. Must not live here: the tests.
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from slotd.eyes.ask import ask
 from tests.paths import PROJECT
 
 UNITS = ("slotd.service", "slotd.socket", "slotd-metrics.service")
 SLOTD = "/opt/slotd/bin/slotd"
 SOCKET = "/run/slotd/engine.sock"
 CONTROL = "/run/slotd/control.sock"
-LONG_S = 30
-"""Seconds after which something is taken for never to happen."""
+LONG_S = 300
+"""Seconds after which something is taken for never to happen: far more than anything takes."""
+HELD = Path("/opt/engine/held")
+"""The simulated engine, loading until `let_go`."""
+_GATE = Path("/etc/slotd/go")
+left_running = ExitStack()
+"""Stops and removes what `running` has left, when it is closed."""
 
 Process = subprocess.Popen[bytes]
 Found = TypeVar("Found")
@@ -46,17 +53,22 @@ def follow_readme(name: str) -> str:
 
 
 @contextmanager
-def installed(*engine: str, drop_in: str = "", settings: str = "") -> Iterator[None]:
+def installed(*, held: bool = False, drop_in: str = "", settings: str = "") -> Iterator[None]:
     """Install the units as their README says, for a simulated engine; remove them at the end."""
+    left_running.close()
     follow_readme("install")
-    arguments = " ".join(["--serve --batch 6 --speed 50", *engine])
+    program = HELD if held else Path("/opt/engine/strata")
+    wait = f"while [ ! -e {_GATE} ]; do sleep 0.1; done"
+    HELD.write_text(f'#!/bin/sh\n{wait}\nexec /opt/engine/strata "$@"\n')
+    HELD.chmod(0o755)
     Path("/etc/slotd/engine.env").write_text(
-        f"ENGINE=/opt/engine/strata\nENGINE_ARGS={arguments}\nSTRATA_PIPELINE_ACTIVE_ROWS=1\n"
+        f"ENGINE={program}\nENGINE_ARGS=--serve --batch 6 --speed 50\n"
+        "STRATA_PIPELINE_ACTIVE_ROWS=1\n"
     )
     if settings:
         Path("/etc/slotd/slotd.toml").write_text(settings)
     directory = Path("/etc/systemd/system/slotd.service.d")
-    directory.mkdir()
+    directory.mkdir()  # as `systemctl edit` would
     (directory / "test.conf").write_text(f"[Service]\nRestartSec=0.2\n{drop_in}\n")
     run("systemctl", "daemon-reload")
     try:
@@ -64,12 +76,31 @@ def installed(*engine: str, drop_in: str = "", settings: str = "") -> Iterator[N
     finally:
         subprocess.run(["systemctl", "kill", "-s", "CONT", "slotd.service"], capture_output=True)
         run("systemctl", "stop", *UNITS)
-        (directory / "test.conf").unlink()
-        directory.rmdir()
+        shutil.rmtree(directory, ignore_errors=True)
         subprocess.run(["systemctl", "reset-failed"], capture_output=True)
         run("systemctl", "disable", *UNITS)
-        for name in ("slotd.toml", "engine.env"):
+        for name in ("slotd.toml", "engine.env", _GATE.name):
             Path("/etc/slotd", name).unlink(missing_ok=True)
+
+
+@contextmanager
+def running() -> Iterator[None]:
+    """Have the service running, with nothing special about it; the next test may go on with it."""
+    if shown("ActiveState") != "active":  # nobody else leaves it so
+        with ExitStack() as own:
+            own.enter_context(installed())
+            run("systemctl", "start", "slotd.service")
+            left_running.push(own.pop_all())
+    try:
+        yield
+    except BaseException:
+        left_running.close()
+        raise
+
+
+def let_go() -> None:
+    """Let an engine that is held load to its end."""
+    _GATE.touch()
 
 
 def shown(name: str, unit: str = "slotd.service") -> str:
@@ -102,8 +133,7 @@ def events(name: str) -> list[dict[str, Any]]:
 
 
 def status() -> dict[str, Any]:
-    answer: dict[str, Any] = json.loads(run(SLOTD, "status", "--json", "--control", CONTROL))
-    return answer
+    return ask(CONTROL, wait_s=LONG_S)
 
 
 class Client:

@@ -4,22 +4,24 @@ import os
 import signal
 import stat
 import subprocess
-import time
 import urllib.request
 from pathlib import Path
 
 import pytest
 
 from tests.systemd.machine import (
+    LONG_S,
     SLOTD,
     SOCKET,
     attached,
     events,
     installed,
     journal,
+    let_go,
     prompt,
     reused,
     run,
+    running,
     shown,
     status,
     wait_for,
@@ -29,89 +31,15 @@ pytestmark = pytest.mark.systemd
 
 
 def test_it_is_ready_when_the_engine_is_and_says_how_it_loads() -> None:
-    with installed("--load-s 4"):
+    with installed(held=True):
         run("systemctl", "start", "--no-block", "slotd.service")
         wait_for(lambda: shown("StatusText").startswith("loading the engine"))
         assert shown("ActiveState") == "activating"
         assert status()["engine"]["state"] == "loading"
+        let_go()
         wait_for(lambda: shown("ActiveState") == "active")
         assert status()["engine"]["state"] == "serving"
         wait_for(lambda: shown("StatusText") == "serving no client, 0 of 6 slots busy")
-
-
-def test_the_journal_has_the_events_with_their_fields() -> None:
-    with installed():
-        run("systemctl", "start", "slotd.service")
-        with attached() as client:
-            client.say(f"BGEN 2 3 {prompt(1000, 300)}")
-            client.hear_until("BDONE")
-        (place,) = wait_for(lambda: events("place"))
-        assert place["SYSLOG_IDENTIFIER"] == "slotd"
-        assert place["_SYSTEMD_UNIT"] == "slotd.service"
-        assert place["PRIORITY"] == "6"
-        assert place["MESSAGE"].startswith("place")
-        assert (place["SLOTD_VERB"], place["SLOTD_CLIENT_SLOT"]) == ("BGEN", "2")
-        by_field = journal("-t", "slotd", "SLOTD_EVENT=place", f"SLOTD_SLOT={place['SLOTD_SLOT']}")
-        assert by_field[-1] == place
-        (ready,) = events("engine_ready")
-        assert ready["SLOTD_CONTEXT"] == "270000"
-        exported = "journalctl -u slotd -o json --all | /opt/slotd/bin/slotd explain - --last"
-        assert "CHOSEN" in run("sh", "-c", exported)
-
-
-def test_serve_restarts_keep_the_engine_and_what_it_holds() -> None:
-    with installed():
-        run("systemctl", "start", "slotd.service")
-        engine = status()["engine"]["pid"]
-        conversation = prompt(5000, 2000)
-        with attached() as client:  # killed in the middle of its second request
-            assert client.hear_until("READY")[0].startswith("INFO ")
-            client.say(f"BGEN 0 5 {conversation}")
-            said = client.hear_until("BDONE")
-            client.say(f"BGEN 1 200000 {prompt(9000, 300)}")
-            client.hear_until("BT 1")
-        said = [line.split()[-1] for line in said if line.startswith(("T ", "BT "))]
-        for new in range(2):
-            with attached() as client:
-                client.hear_until("READY")
-                conversation = ",".join([conversation, *said, str(77_000 + new)])
-                client.say(f"BGEN 3 2 {conversation}")
-                lines = client.hear_until("BDONE")
-                said = [line.split()[-1] for line in lines if line.startswith(("T ", "BT "))]
-                assert reused(lines) >= conversation.count(",") - 1
-                assert client.process.stdin is not None
-                client.process.stdin.close()
-                assert client.process.wait(60) == 0
-        after = status()["engine"]
-        assert (after["pid"], after["starts"]) == (engine, 1)
-
-
-def test_a_relay_that_hangs_is_killed_and_serves_again() -> None:
-    with installed(drop_in="WatchdogSec=1"):
-        run("systemctl", "start", "slotd.service")
-        before, engine = int(shown("MainPID")), status()["engine"]["pid"]
-        os.kill(before, signal.SIGSTOP)
-        wait_for(lambda: shown("MainPID") not in ("0", str(before)))
-        wait_for(lambda: shown("ActiveState") == "active")
-        assert "watchdog" in {entry.get("UNIT_RESULT") for entry in journal()}
-        assert not Path(f"/proc/{engine}").exists()
-        with attached() as client:
-            client.hear_until("READY")
-            client.say("GEN 1 1,2,3")
-            client.hear_until("DONE")
-
-
-def test_a_busy_relay_is_not_taken_for_one_that_hangs() -> None:
-    with installed(drop_in="WatchdogSec=1"):
-        run("systemctl", "start", "slotd.service")
-        before = shown("MainPID")
-        with attached() as client:
-            client.hear_until("READY")
-            client.say(f"BGEN 0 100 {prompt(1, 60_000)}")
-            client.hear_until("BDONE")
-            time.sleep(1.5)
-        assert shown("MainPID") == before
-        assert shown("NRestarts") == "0"
 
 
 def test_stopping_gives_the_client_everything_and_waits_for_the_engine() -> None:
@@ -124,7 +52,7 @@ def test_stopping_gives_the_client_everything_and_waits_for_the_engine() -> None
             client.hear_until("BT 1")
             run("systemctl", "stop", "slotd.service")
             said = client.rest()
-            assert client.process.wait(60) == 0
+            assert client.process.wait(LONG_S) == 0
         ends = [line.split()[:2] for line in said if line.startswith("BDONE")]
         assert sorted(ends) == [["BDONE", "0"], ["BDONE", "1"]]
         for slot, end in enumerate(sorted(line for line in said if line.startswith("BDONE"))):
@@ -133,48 +61,6 @@ def test_stopping_gives_the_client_everything_and_waits_for_the_engine() -> None
         assert not Path(f"/proc/{engine}").exists()
         assert shown("Result") == "success"
         assert journal("-t", "slotd", "SLOTD_EVENT=engine_exit")[-1]["SLOTD_STATUS"] == "0"
-
-
-def test_attaching_starts_the_service_by_its_socket() -> None:
-    with installed("--load-s 0.5"):
-        run("systemctl", "start", "slotd.socket")
-        assert shown("ActiveState") == "inactive"
-        with attached() as client:
-            client.hear_until("READY")
-            assert client.process.poll() is None
-            wait_for(lambda: shown("ActiveState") == "active")
-
-
-@pytest.mark.parametrize(
-    "units", ["slotd.service slotd.socket", "slotd.socket slotd.service", "slotd.socket", "slotd"]
-)
-def test_service_and_socket_restart_together_or_alone(units: str) -> None:
-    with installed("--load-s 0.5"):
-        run("systemctl", "start", "slotd.service")
-        before = shown("MainPID")
-        with attached() as client:
-            client.hear_until("READY")
-            run("systemctl", "restart", *units.split())
-            assert client.process.wait(60) == 0
-        # systemctl waits for what was named only.
-        wait_for(lambda: shown("ActiveState") == shown("ActiveState", "slotd.socket") == "active")
-        assert shown("MainPID") not in ("0", before)
-        assert shown("NRestarts") == "0"
-        with attached() as client:
-            client.hear_until("READY")
-
-
-def test_a_restart_while_the_engine_loads_and_a_client_waits() -> None:
-    with installed("--load-s 3"):
-        run("systemctl", "start", "--no-block", "slotd.service")
-        wait_for(lambda: shown("StatusText").startswith("loading"))
-        with attached() as client:
-            run("systemctl", "restart", "slotd.service", "slotd.socket")
-            # It was in time for the old service and has ended with it, or is the new one's client.
-            assert client.process.stdin is not None
-            client.process.stdin.close()
-            client.process.wait(60)
-        assert shown("ActiveState") == shown("ActiveState", "slotd.socket") == "active"
 
 
 def test_a_reload_takes_settings_and_refuses_bad_ones_without_touching_the_engine() -> None:
@@ -197,19 +83,62 @@ def test_a_reload_takes_settings_and_refuses_bad_ones_without_touching_the_engin
         settings.unlink()
 
 
-def test_a_second_client_is_refused_and_told_why() -> None:
-    with installed():
-        run("systemctl", "start", "slotd.service")
+def test_the_journal_has_the_events_with_their_fields() -> None:
+    with running():
+        before = len(events("place"))
         with attached() as client:
-            client.hear_until("READY")
-            said = run(SLOTD, "attach", status=75)
-            assert said.count("\n") == 1
-            assert f"another client (process {client.process.pid}) is attached" in said
+            client.say(f"BGEN 2 3 {prompt(1000, 300)}")
+            client.hear_until("BDONE")
+        (place,) = wait_for(lambda: events("place")[before:])
+        assert place["SYSLOG_IDENTIFIER"] == "slotd"
+        assert place["_SYSTEMD_UNIT"] == "slotd.service"
+        assert place["PRIORITY"] == "6"
+        assert place["MESSAGE"].startswith("place")
+        assert (place["SLOTD_VERB"], place["SLOTD_CLIENT_SLOT"]) == ("BGEN", "2")
+        by_field = journal("-t", "slotd", "SLOTD_EVENT=place", f"SLOTD_SLOT={place['SLOTD_SLOT']}")
+        assert by_field[-1] == place
+        ready = events("engine_ready")[-1]
+        assert ready["SLOTD_CONTEXT"] == "270000"
+        exported = "journalctl -u slotd -o json --all | /opt/slotd/bin/slotd explain - --last"
+        assert "CHOSEN" in run("sh", "-c", exported)
+
+
+def test_serve_restarts_keep_the_engine_and_what_it_holds() -> None:
+    with running():
+        before = status()["engine"]
+        conversation = prompt(5000, 2000)
+        with attached() as client:  # killed in the middle of its second request
+            assert client.hear_until("READY")[0].startswith("INFO ")
+            client.say(f"BGEN 0 5 {conversation}")
+            said = client.hear_until("BDONE")
+            client.say(f"BGEN 1 200000 {prompt(9000, 300)}")
+            client.hear_until("BT 1")
+        said = [line.split()[-1] for line in said if line.startswith(("T ", "BT "))]
+        for new in range(2):
+            with attached() as client:
+                client.hear_until("READY")
+                conversation = ",".join([conversation, *said, str(77_000 + new)])
+                client.say(f"BGEN 3 2 {conversation}")
+                lines = client.hear_until("BDONE")
+                said = [line.split()[-1] for line in lines if line.startswith(("T ", "BT "))]
+                assert reused(lines) >= conversation.count(",") - 1
+                assert client.process.stdin is not None
+                client.process.stdin.close()
+                assert client.process.wait(LONG_S) == 0
+        after = status()["engine"]
+        assert (after["pid"], after["starts"]) == (before["pid"], before["starts"])
+
+
+def test_a_second_client_is_refused_and_told_why() -> None:
+    with running(), attached() as client:
+        client.hear_until("READY")
+        said = run(SLOTD, "attach", status=75)
+        assert said.count("\n") == 1
+        assert f"another client (process {client.process.pid}) is attached" in said
 
 
 def test_only_the_group_may_attach_or_look() -> None:
-    with installed():
-        run("systemctl", "start", "slotd.service")
+    with running():
         for name in ("engine.sock", "control.sock"):
             path = Path("/run/slotd", name)
             assert stat.S_IMODE(path.stat().st_mode) == 0o660
@@ -226,38 +155,29 @@ def test_only_the_group_may_attach_or_look() -> None:
             client.hear_until("READY")
 
 
-def test_a_wrong_engine_is_not_tried_for_ever_and_the_socket_stays() -> None:
-    with installed():
-        Path("/etc/slotd/engine.env").write_text("ENGINE=/opt/engine/none\n")
-        run("systemctl", "start", "slotd.service", status=1)
-        assert shown("ActiveState") == "failed"
-        assert shown("NRestarts") == "0"
-        assert shown("ActiveState", "slotd.socket") == "active"
-        assert any("there is no such file" in entry["MESSAGE"] for entry in journal())
-
-
 def test_an_engine_that_dies_is_started_again_for_the_next_client() -> None:
-    with installed():
-        run("systemctl", "start", "slotd.service")
-        before = status()["engine"]["pid"]
+    with running():
+        before = status()["engine"]
         with attached() as client:
             client.hear_until("READY")
-            os.kill(before, signal.SIGKILL)
+            os.kill(before["pid"], signal.SIGKILL)
             client.rest()
-            assert client.process.wait(60) == 128 + signal.SIGKILL
+            assert client.process.wait(LONG_S) == 128 + signal.SIGKILL
         with attached() as client:
             client.hear_until("READY")
         assert shown("NRestarts") == "0"
-        assert status()["engine"]["starts"] == 2
+        assert status()["engine"]["starts"] == before["starts"] + 1
 
 
 def test_metrics_are_served_on_loopback_by_a_service_of_their_own() -> None:
-    with installed():
-        run("systemctl", "start", "slotd.service", "slotd-metrics.service")
+    with running():
+        run("systemctl", "start", "slotd-metrics.service")
 
         def scraped() -> str:
             try:
-                with urllib.request.urlopen("http://127.0.0.1:9464/metrics", timeout=60) as answer:
+                with urllib.request.urlopen(
+                    "http://127.0.0.1:9464/metrics", timeout=LONG_S
+                ) as answer:
                     text: bytes = answer.read()
             except OSError:
                 return ""

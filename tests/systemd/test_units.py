@@ -1,6 +1,8 @@
 """The units as files: what systemd says of them without running them."""
 
 import re
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +32,14 @@ def test_the_readmes_blocks_install_start_stop_and_remove() -> None:
         assert shown("UnitFileState", "slotd.socket") == "enabled"
         follow_readme("stop")
         assert shown("ActiveState") == shown("ActiveState", "slotd.socket") == "inactive"
+        run("cp", "-a", "/opt/slotd", "/opt/kept")
+        follow_readme("remove")
+        left = [*Path("/etc").rglob("*slotd*"), *Path("/run").glob("*slotd*")]
+        left += [path for path in Path("/var").glob("*/slotd*") if path.parent.name != "tmp"]
+        assert [str(path) for path in left] == []
+        assert subprocess.run(["id", "slotd"], capture_output=True).returncode != 0
+        run("mv", "/opt/kept", "/opt/slotd")
+        follow_readme("install")
 
 
 def test_the_example_drop_in_is_accepted() -> None:
