@@ -33,13 +33,12 @@ HERE = Path(__file__).parent
 def pytest_configure(config: pytest.Config) -> None:
     """Keep pytest-xdist, where it is there, from beginning with the files of the most tests.
 
-    A shell starts what runs in the background with INT and QUIT ignored, and so would be what the
-    tests start and interrupt.
+    A shell starts what runs in the background with INT and QUIT ignored, nohup with HUP, and so
+    would be what the tests start and send them to.
     """
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    if signal.getsignal(signal.SIGQUIT) is signal.SIG_IGN:
-        signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False
 
