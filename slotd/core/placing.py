@@ -225,7 +225,7 @@ def _placed(number: int, verb: str, table: Table, decision: Decision) -> Event:
         "table": table_to_json(table),
     }
     if decision.losses:
-        fields["losses"] = [round(loss.tokens_a_second, 3) for loss in decision.losses]
+        fields["losses"] = [round(loss.loss, 3) for loss in decision.losses]
         fields["chances"] = [round(loss.chance, 3) for loss in decision.losses]
     return Event("place", "info", fields)
 

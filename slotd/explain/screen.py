@@ -136,7 +136,7 @@ def _expected(chosen: LoggedDecision, row: SlotRow) -> str:
     if not chosen.losses or not row.idle:
         return ""
     loss = chosen.losses[row.slot]
-    return f"loss {words.value(loss.tokens_a_second)}, returns {loss.chance:.0%}"
+    return f"loss {words.value(loss.loss)}, returns {loss.chance:.0%}"
 
 
 def _marks(chosen: LoggedDecision, slot: int) -> list[str]:

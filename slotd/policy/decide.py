@@ -15,10 +15,11 @@ from slotd.policy.table import Table, slot_score
 
 @frozen
 class ExpectedLoss:
-    """What giving one history up is expected to lose, for a policy that learns."""
+    """What giving one history up is expected to lose, for a policy that looks further."""
 
-    tokens_a_second: float
-    """Tokens saved a second of slot, see `slotd.policy.adaptive.loss`."""
+    loss: float
+    """What it is ranked by, in that policy's measure: `adaptive` in tokens expected to be read
+    again (see `slotd.policy.adaptive.loss`)."""
     chance: float
     """Whether its conversation comes back at all."""
 

@@ -1,16 +1,22 @@
-"""The exact bound: the most that keeping whole histories could have saved, for given times.
+"""What a traffic lets anybody save: with room for everything, and with so many places.
 
-Here: the bound. Not here: the greedy policy that knows the future (`clairvoyant`).
+Here: the two figures. Not here: the greedy policy that knows the future (`clairvoyant`).
 
-Every pair of a history and the next request that can resume from it is an interval - from the end
-of the one request to the begin of the other - with the tokens it saves. A state (a slot, or the
-main session) holds one history at a time, so at any moment as many intervals can be chosen as there
-are states. The choice that saves most is a minimum cost flow along time and is found exactly, by
-one longest path for each state. It bounds reuse within a conversation by whole histories and the
-one checkpoint a slot keeps, for these times: running requests take no room. The main session keeps
-more checkpoints than one, and conversations share beginnings: neither is counted, so where that
-matters a policy can come out above it. (Of one conversation's histories only the best is looked at:
-an older one saves less and would have to be held longer.)
+**Room for everything** (`most_shared`): every request goes on from the longest start that its
+prompt shares with any earlier text. Nothing can reuse more; it says nothing about room.
+
+**So many places** (`most_saved` of `intervals`): the most that holding histories can save within
+conversations, for given times. For every request there is an interval, with the most tokens that
+any earlier history of its conversation lets it resume: from the last moment one of those was
+finished or resumed from, to the request. A place (a slot, or the main session) that serves the
+request holds something of the conversation at least for that long, and one thing at a time, so at
+any moment as many intervals can be chosen as there are places. The choice that saves most is a
+minimum cost flow along time and is found exactly, by one longest path for each place.
+
+It is a bound, and a generous one: running requests take no room, every place is granted the main
+session's periodic checkpoints beside the one a slot keeps, and an interval may begin with a history
+that nobody held until then. What it leaves out is reuse between conversations (a system prompt that
+every session begins with); only the first figure bounds that too.
 """
 
 from __future__ import annotations
@@ -35,26 +41,52 @@ class Interval:
 
 
 def intervals(traffic: Traffic, run: Run) -> list[Interval]:
-    """For every request, the best earlier history it could resume from, with the run's times."""
+    """For every request that can resume from an earlier one, what it needs, with the run's times.
+
+    A history that ended while the request waited is there for no time at all.
+    """
     rows = {row.request: row for row in run.rows}
-    best: dict[int, Interval] = {}
-    for number, later in enumerate(uses(traffic)):
+    tokens: dict[int, int] = {}
+    start: dict[int, float] = {}
+    for number, later in enumerate(uses(traffic, every_checkpoint=True)):
         before = rows.get(number)
         if before is None:
             continue
-        for use in later:
+        touched = before.end
+        for use in sorted(later, key=lambda use: use.arrival):
             after = rows.get(use.request)
-            tokens = use.tokens(before.prompt + before.generated - 1)
-            if after is None or after.arrival < before.end or not tokens:
+            saved = use.tokens(before.prompt + before.generated - 1)
+            if after is None or after.arrival + after.wait < before.end or not saved:
                 continue
-            known = best.get(use.request)
-            if known is None or (tokens, before.end) > (known.tokens, known.start):
-                best[use.request] = Interval(before.end, after.arrival, tokens)
-    return list(best.values())
+            tokens[use.request] = max(saved, tokens.get(use.request, 0))
+            start[use.request] = max(touched, start.get(use.request, touched))
+            touched = max(touched, after.arrival)
+    return [
+        Interval(min(start[number], rows[number].arrival), rows[number].arrival, most)
+        for number, most in tokens.items()
+    ]
+
+
+def most_shared(traffic: Traffic, run: Run) -> int:
+    """Return the tokens that prompts share with any text before them, in the run's order."""
+    texts = [request.prompt + request.reply for request in traffic.requests]
+    total = 0
+    for row in run.rows:
+        prompt = traffic.requests[row.request].prompt
+        begun = row.arrival + row.wait
+        total += max(
+            (
+                min(texts[other.request].shared(prompt), len(prompt) - 1)
+                for other in run.rows
+                if other.request != row.request and other.arrival < begun
+            ),
+            default=0,
+        )
+    return total
 
 
 def most_saved(found: Sequence[Interval], states: int) -> int:
-    """Return the most tokens that `states` states can save: the exact optimum."""
+    """Return the most tokens that `states` places can save by one interval at a time each."""
     times = sorted({time for one in found for time in (one.start, one.end)})
     count = len(times)
     if not count:

@@ -1,7 +1,7 @@
 """Knowing the future: a policy that does, to see how much there is to gain.
 
 Here: which requests of a traffic can go on from which others' histories, and the greedy policy that
-decides by it. Not here: the exact bound (see `bound`).
+decides by it. Not here: bounds (see `bound`).
 
 **Greedy.** Every history has a next use: the first request still to come that can resume from it,
 and the tokens it would resume. A history saves `tokens / seconds until then` a second of slot; the
@@ -49,19 +49,26 @@ class Use:
         return held if self.shared >= held else self.checkpoint
 
 
-def uses(traffic: Traffic) -> list[list[Use]]:
-    """For every request, the later ones of its conversation that can resume from its history."""
+def uses(traffic: Traffic, *, every_checkpoint: bool = False) -> list[list[Use]]:
+    """For every request, the later ones of its conversation that can resume from its history.
+
+    `every_checkpoint`: also from the periodic checkpoints that only the main session has of it.
+    """
     members: dict[int, list[int]] = defaultdict(list)
     for number, request in enumerate(traffic.requests):
         members[request.conversation].append(number)
     found: list[list[Use]] = [[] for _ in traffic.requests]
     for numbers in members.values():
         for place, number in enumerate(numbers):
-            found[number] = list(_uses_of(traffic.requests, numbers[place], numbers[place + 1 :]))
+            found[number] = _uses_of(
+                traffic.requests, number, numbers[place + 1 :], every_checkpoint
+            )
     return found
 
 
-def _uses_of(requests: Sequence[RequestSpec], number: int, later: list[int]) -> list[Use]:
+def _uses_of(
+    requests: Sequence[RequestSpec], number: int, later: list[int], every_checkpoint: bool
+) -> list[Use]:
     request = requests[number]
     whole: Prompt = request.prompt + request.reply
     length = len(request.prompt)
@@ -71,6 +78,9 @@ def _uses_of(requests: Sequence[RequestSpec], number: int, later: list[int]) -> 
         prompt = requests[other].prompt
         shared = min(whole.shared(prompt), len(prompt) - 1)
         kept_part = checkpoint if shared >= checkpoint else 0
+        if every_checkpoint:
+            periodic = min(shared, length - 1) // CHECKPOINT_EVERY * CHECKPOINT_EVERY
+            kept_part = max(kept_part, periodic)
         if kept_part or shared >= length:
             found.append(Use(other, requests[other].arrival, shared, kept_part))
     return found
@@ -149,7 +159,7 @@ def _park(
     table: Table, free: list[SlotRow], losses: tuple[ExpectedLoss, ...], worth: float
 ) -> Park:
     row = _least(table, free, losses)
-    if row is None or losses[row.slot].tokens_a_second >= worth:
+    if row is None or losses[row.slot].loss >= worth:
         return Park(None, "no_slot")
     return Park(row.slot, "reclaim")
 
@@ -157,6 +167,6 @@ def _park(
 def _least(table: Table, rows: list[SlotRow], losses: tuple[ExpectedLoss, ...]) -> SlotRow | None:
     return min(
         rows,
-        key=lambda row: (losses[row.slot].tokens_a_second, load(table, row), order(table, row)),
+        key=lambda row: (losses[row.slot].loss, load(table, row), order(table, row)),
         default=None,
     )

@@ -36,7 +36,7 @@ def table(
 def experienced() -> AdaptiveDecider:
     """Turn 5 comes back within the minute, turn 1 never does."""
     model = ReturnModel()
-    for _ in range(40):
+    for _ in range(200):
         model.watched(kind_of(5, 30, 20.0, 9000), 0.0, 40.0, 1.0)
         model.watched(kind_of(1, 30, None, 90_000), 0.0, AGES[-1])
     return AdaptiveDecider(model)
@@ -69,6 +69,12 @@ def test_a_conversation_that_will_not_come_back_is_given_up_however_long_it_is()
     decision = experienced().decide(request)
     assert (decision.placement.slot, decision.placement.reason) == (0, "least_loss")
     assert decision.losses[0].chance < 0.2 < 0.8 < decision.losses[1].chance
+
+
+def test_a_loss_is_the_tokens_times_the_chance_of_a_return() -> None:
+    decision = experienced().decide(table(ROWS, STORIES, story(50, at=100.0)))
+    for row_, lost in zip(ROWS, decision.losses, strict=True):
+        assert lost.loss == row_.tokens * lost.chance
 
 
 def test_a_continued_conversation_stays_in_its_slot() -> None:
@@ -136,5 +142,5 @@ def test_only_the_longest_copy_of_a_conversation_is_worth_keeping() -> None:
     stories: list[Story | None] = [story(1, 5), evolve(story(2, 6), conversation=1), *STORIES[2:]]
     decision = experienced().decide(table(rows, stories, story(50, at=100.0)))
     assert decision.placement.slot == 0
-    assert decision.losses[0].tokens_a_second == 0
-    assert decision.losses[1].tokens_a_second > 0
+    assert decision.losses[0].loss == 0
+    assert decision.losses[1].loss > 0

@@ -81,6 +81,9 @@ class _Asked:
 class Stage:
     """An engine behind slotd behind a serve process; time goes on from one play to the next."""
 
+    policy_name: str = "retention"
+    """Who decides where a test brings no slotd of its own (`conftest` plays all who may)."""
+
     def __init__(
         self,
         options: SimOptions = SIX_SLOTS,
@@ -96,7 +99,7 @@ class Stage:
             sidecar: a slotd with settings or a decider of its own instead.
             serve: a serve process with rules of its own.
         """
-        settings = SidecarSettings(policy=policy or PolicySettings())
+        settings = SidecarSettings(policy=policy or PolicySettings(), policy_name=self.policy_name)
         self.sidecar = sidecar or Sidecar(settings)
         self._serve = serve or Serve(QUIET)
         self._engine = SimEngine(options, HashModel())

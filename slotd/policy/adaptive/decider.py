@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from slotd.policy.adaptive.loss import prospect
+from slotd.policy.adaptive.loss import return_chance
 from slotd.policy.adaptive.returns import ReturnModel
 from slotd.policy.adaptive.watch import Watch
 from slotd.policy.decide import Decision, ExpectedLoss
@@ -41,7 +41,7 @@ from slotd.policy.table import (
     order,
 )
 
-ENOUGH: Final = 10
+ENOUGH: Final = 5
 """Returns to see before the learned losses decide."""
 
 FIT_EVERY: Final = 10
@@ -107,8 +107,8 @@ class AdaptiveDecider:
         if story is not None and self._watch.left(story):
             return _NOTHING
         kind, alone = self._watch.standing(story, tokens, age, now)
-        found = prospect(self.model.hazards(kind), alone)
-        return ExpectedLoss(tokens * found.rate, found.chance)
+        chance = return_chance(self.model.hazards(kind), alone)
+        return ExpectedLoss(tokens * chance, chance)
 
     # -- place -------------------------------------------------------------------------------------
 
@@ -143,7 +143,7 @@ class AdaptiveDecider:
         if own is not None:
             return own
         chosen = _cheapest(table, free, losses)
-        if chosen is None or losses[chosen.slot].tokens_a_second >= stake.tokens_a_second:
+        if chosen is None or losses[chosen.slot].loss >= stake.loss:
             return Park(None, "no_slot")
         return Park(chosen.slot, "reclaim")
 
@@ -196,7 +196,7 @@ def _cheapest(
         return None
 
     def stake(row: SlotRow) -> float:
-        return losses[row.slot].tokens_a_second
+        return losses[row.slot].loss
 
     limit = LOSS_MARGIN * min(stake(row) for row in rows)
     return min(
