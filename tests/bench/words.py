@@ -46,23 +46,24 @@ speeds.
 TRIED: Final = """\
 ## What was tried, and what is in the way
 
-Tried on the half of the trace that is not measured, with a faster model of the engine that was
-checked against the simulated one:
+Tried with a faster model of the engine that was checked against the simulated one; what is in the
+policy now was chosen on the half of the trace that is not measured here (early comparisons of
+what to know of a conversation ran on other thinnings of the whole trace):
 
 - **What to rank by**, with the same hazards: the tokens times the chance to come back at all
   (kept); the best rate of returns a second held (Gittins' index); the chance within 1, 2, 5 or 10
   minutes; the hazard of the moment; powers of the tokens below and above 1. The kept one was never
   worse beyond noise, and is the simplest.
-- **What to know of a conversation**: turns and tokens brought in by the last prompt carry most;
-  pauses carry some; the length of the history and of the reply, finer classes of age, and turns by
-  age carry nothing beyond noise.
-- **How to begin**: with the published policy until ten returns were seen and no prior, as before;
-  a prior that falls with age alike for all; the fitted prior at several weights, with the published
-  policy until one, five or ten returns. The fitted prior gains most where an hour brings few
-  returns to learn from, and keeps what is learned on other traffic from hurting.
+- **What to know of a conversation**: turns and the tokens brought in by the last prompt carry most,
+  pauses some; the length of the history and of the reply, finer classes of age, and turns by age
+  carry nothing beyond noise.
+- **How to begin**: a prior that falls with age alike for all, as before; the fitted prior at
+  several weights; the published policy until one, five or ten returns. The fitted prior gained at
+  every load. With it what was learned on other traffic before made no difference beyond noise,
+  and it made none when the published policy gave way.
 
-In the way is what cannot be known: most conversations have one turn, and whether a first turn is
-followed by a second is nearly a coin's throw that lengths and times say little about. The row
-*adaptive, informed* is the measure of it: the same policy with the truth about its classes. What is
-between it and *clairvoyant* is not to be had from lengths and times.
+In the way is what cannot be known: few first turns are followed by a second, and lengths and times
+say little about which. The row *adaptive, informed* is the measure of it: the same policy with
+nearly the truth about its classes. What is between it and *clairvoyant* is not to be had by this
+kind of prediction.
 """
