@@ -32,7 +32,7 @@ from slotd.replay.warm import adaptive_after, informed, without
 from slotd.sim.options import SimOptions
 from slotd.workload.agents import agent_day
 from slotd.workload.traces import read_trace
-from slotd.workload.traffic import Traffic, in_order, thin
+from slotd.workload.traffic import RequestSpec, Traffic, in_order, thin
 from tests.bench.prior import TRACE, prior_half
 from tests.bench.words import INTRODUCTION, TRIED
 
@@ -98,7 +98,7 @@ def measured_half() -> Traffic:
 def other_days() -> Traffic:
     """Return all the other generated days side by side, once a process."""
     days = [agent_day(seed=seed) for seed in OTHER_DAYS]
-    requests = []
+    requests: list[RequestSpec] = []
     for number, day in enumerate(days):
         first = len(requests)
         requests += [
