@@ -346,7 +346,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             found.append(measured)
             passed = time.monotonic() - begin
             sys.stderr.write(f"{len(found)}/{len(tasks)} {measured.task.name} {passed:.0f} s\n")
-    lines = [INTRODUCTION, *goals(found), TRIED]
+    command = " ".join(["python -m tests.bench.report", *(arguments or sys.argv[1:])])
+    lines = [INTRODUCTION.format(command=command), *goals(found), TRIED]
     for share in (*LOADS, None):
         lines += section([one for one in found if one.task.share == share])
     REPORT.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")

@@ -10,9 +10,8 @@ from typing import Final
 INTRODUCTION: Final = """\
 # What the policies reuse
 
-Written by `python -m tests.bench.report`, all of it; every figure is from one run of it. The
-traffic goes through the real core against the simulated engine in virtual time, at the published
-speeds.
+Written by `{command}`, all of it; every figure is from that one run. The traffic goes through the
+real core against the simulated engine in virtual time, at the published speeds.
 
 - **The public trace** is one hour of a chat service for many engines. A load is the share of its
   conversations that is kept; each thinning keeps others. Requests are sent by their times, and
