@@ -136,7 +136,7 @@ def _expected(chosen: LoggedDecision, row: SlotRow) -> str:
     if not chosen.losses or not row.idle:
         return ""
     loss = chosen.losses[row.slot]
-    return f"loss {words.value(loss.loss)}, returns {loss.chance:.0%}"
+    return f"loss {round(loss.loss):,}, returns {loss.chance:.0%}"
 
 
 def _marks(chosen: LoggedDecision, slot: int) -> list[str]:
@@ -179,7 +179,7 @@ def _another_policy(told: Explanation) -> RenderableType:
     if logged.losses:
         said = (
             f"A policy that learns decided: {_choice(logged)}. What giving a slot up is expected "
-            "to lose (tokens saved a second) and how likely its conversation returns is beside "
+            "to lose (tokens read again) and how likely its conversation returns is beside "
             f"each slot. The published rules, told below, give {same}."
         )
     else:

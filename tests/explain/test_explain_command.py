@@ -158,7 +158,7 @@ def test_what_a_policy_that_learns_expected_is_beside_the_slots() -> None:
     expected: dict[str, Any] = {"losses": [11.5, 0, 0, 0, 0, 0], "chances": [0.25, 0, 0, 0, 0, 0]}
     of = table(row(0, 40_000))
     told = shown(lines(place_event(of, slot=5, **expected)))
-    assert "protected; loss 11.500, returns 25%" in told
+    assert "protected; loss 12, returns 25%" in told
     assert "A policy that learns decided: slot 5 (reclaim), nothing to park." in told
     assert "give slot 2 (reclaim)," in " ".join(told.split())
     alike = " ".join(shown(lines(place_event(of, **expected))).split())
