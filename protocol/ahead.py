@@ -14,6 +14,7 @@ from attrs import field, frozen
 from protocol.tokens import TokenIds, parse_ids
 
 _BLANKS = (b" ", b"\t", b"\r", b"\v", b"\f")
+"""What stands between fields; a newline only ends the line."""
 _ENOUGH = 4096
 """Bytes that are worth reading; fewer wait for more."""
 _LONGEST_ID = 32
@@ -45,16 +46,25 @@ class IdsAhead:
         self._read: list[TokenIds] = []
         self._unread = bytearray()
         self._is_list = True
+        self._ended = False
+        """There are blanks behind it: what follows them is another field."""
 
     def feed(self, piece: bytes) -> None:
         """Take the next bytes of the line."""
-        blank = max(piece.rfind(each) for each in _BLANKS)
-        if blank >= 0:
-            self._begin(self._taken + blank + 1)
+        text = piece.rstrip()
+        if text:
+            self._feed_text(text)
+        self._ended = self._ended or len(text) < len(piece)
         self._taken += len(piece)
+
+    def _feed_text(self, text: bytes) -> None:
+        """Take bytes without blanks at their end."""
+        blank = max(text.rfind(each) for each in _BLANKS)
+        if blank >= 0 or self._ended:
+            self._begin(self._taken + blank + 1)
         if not self._is_list:
             return
-        self._unread += piece[blank + 1 :]
+        self._unread += text[blank + 1 :]
         if len(self._unread) >= _ENOUGH:
             comma = self._unread.rfind(b",", -_LONGEST_ID)
             self._take(max(comma, 0))
@@ -63,13 +73,9 @@ class IdsAhead:
     def line(self, raw: bytes, last: bytes) -> HeldLine | None:
         """End the line, all of which is `raw` and the last piece of which is `last`.
 
-        None: its last field, if there is one, is no list of ids, or there are blanks after it that
-        came in another piece.
+        None: its last field, if there is one, is no list of ids.
         """
-        end = last.rstrip()
-        if not end:
-            return None
-        self.feed(end)
+        self.feed(last)
         self._take(len(self._unread))
         if not self._is_list:
             return None

@@ -15,13 +15,15 @@ from attrs import frozen
 
 from protocol.reader import LineReader, RawItem
 
-# At most 9 digits: such a token id is never beyond int32. Possessive: what matched stays matched.
-_RUN = re.compile(rb"(?:BT (?:0|[1-9][0-9]{0,2}) (?:0|[1-9][0-9]{0,8})\n)++")
+# At most 9 digits: such a token id is never beyond int32. At most 1,024 lines: the search remembers
+# each one. Not possessive, which would spare that: before Python 3.11.5 such a group ends its match
+# in the middle of a line where the line after the run begins like one of it.
+_RUN = re.compile(rb"(?:BT (?:0|[1-9][0-9]{0,2}) (?:0|[1-9][0-9]{0,8})\n){1,1024}")
 
 
 @frozen
 class TokenRun:
-    """``BT <slot> <id>`` lines in a row, one or more."""
+    """``BT <slot> <id>`` lines in a row, 1 to 1,024."""
 
     raw: bytes
 

@@ -1,8 +1,10 @@
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol import HeldLine, LineReader, RunReader, TokenRun
+from protocol import HeldLine, LineReader, RunReader, TokenRun, raw_of
 from tests.protocol.quick import check_ahead, check_runs
 from tests.protocol.strategies import chunked, streams, untimed
 
@@ -41,7 +43,9 @@ requests = st.builds(
             b"4294967296," + LONG,
         ]
     ),
-    st.sampled_from([b"\n", b"\r\n", b" \n", b" 7\n", b" more fields\n", b""]),
+    st.sampled_from(
+        [b"\n", b"\r\n", b" \n", b"   \r\n", b" 7\n", b" more fields\n", b" 7,8 ", b""]
+    ),
 )
 
 token_lines = st.sampled_from(
@@ -79,13 +83,48 @@ def test_any_bytes_can_be_read_ahead(chunks: list[bytes]) -> None:
     check_ahead(chunks)
 
 
-@pytest.mark.parametrize("size", [7, 64, 4096, 10000])
+@pytest.mark.parametrize("size", [5, 6, 7, 8, 64, 4096, 10000])
 def test_a_prompt_in_pieces_is_held_with_its_ids(size: int) -> None:
     line = b"BGEN 3 200 cvec=1 " + LONG + b"\r\n"
     pieces = [line[at : at + size] for at in range(0, len(line), size)]
     (held,) = check_ahead(pieces)
     assert held.ids_at == line.index(b"0,37")
     assert len(held.ids) == 4000
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b" \n", b"  \r\n"])
+def test_its_end_may_come_in_pieces_of_its_own(end: bytes) -> None:
+    """As where text and newline are written one after the other."""
+    line = b"GEN 5 " + LONG
+    for pieces in ([line, end], [line, *(end[at : at + 1] for at in range(len(end)))]):
+        (held,) = check_ahead(pieces)
+        assert (held.raw, held.ids_at) == (line + end, 6)
+
+
+def test_another_field_after_blanks_in_pieces_of_their_own_is_not_joined_to_the_ids() -> None:
+    (held,) = check_ahead([b"GEN 5 ", LONG, b" ", b" ", b"7", b"8,9", b"\n"])
+    assert held.ids.tolist() == [78, 9]
+
+
+QUARTER = 1 << 18
+
+
+@pytest.mark.parametrize("filling", [b"7,", b"7", b",", b" ", b"7 ", b"7,8 ", b", ", b"12345678,"])
+@pytest.mark.parametrize("size", [61, 65_536])
+def test_a_line_of_any_filling_is_held_once_and_read_once(filling: bytes, size: int) -> None:
+    """What is looked at and what is kept grow with the line, and with nothing else."""
+    line = b"GEN 5 " + filling * (QUARTER // len(filling)) + b"1\n"
+    pieces = [line[at : at + size] for at in range(0, len(line), size)]
+    reader = LineReader(frames=True, ahead=True)
+    tracemalloc.start()
+    try:
+        items = [item for piece in pieces for item in reader.feed(piece)]
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert [raw_of(item) for item in items] == [line]
+    # The line held, joined, and four bytes for each two of it, in parts and joined.
+    assert most < 7 * QUARTER
 
 
 def test_a_line_in_one_piece_is_not_read_ahead() -> None:
@@ -128,6 +167,22 @@ def test_a_run_ends_where_another_line_begins() -> None:
         TokenRun(b"BT 0 7\n"),
     ]
     assert reader.feed(b" 8\nBT 2 9\n") == [b"BT 0 8\n", TokenRun(b"BT 2 9\n")]
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [b"BT 0 5\nBT 1 6\n" + line for line in (b"BT ", b"BT 1", b"BT 1 ", b"BT 1 7")]
+    + [b"BT 0 5\nBT 1 6\n" + line for line in (b"BT 1000 5\n", b"BT 1 1000000000\n", b"BT 1 07\n")],
+)
+def test_a_run_holds_nothing_of_a_line_that_only_begins_like_one_of_it(begun: bytes) -> None:
+    """Some versions of Python match possessive groups wrongly, so that it would."""
+    assert RunReader().feed(begun)[0] == TokenRun(b"BT 0 5\nBT 1 6\n")
+    check_runs([begun, b"77\nBT 2 8\n"])
+
+
+def test_long_runs_come_in_several() -> None:
+    runs = check_runs([b"BT 0 5\n" * 2500])
+    assert [len(run.lines()) for run in runs] == [1024, 1024, 452]
 
 
 def test_a_run_is_written_with_other_slot_numbers() -> None:
