@@ -7,9 +7,10 @@ goes wrong in a test.
 import os
 import signal
 import subprocess
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 import trio
 from attrs import Factory, define
@@ -26,9 +27,15 @@ from protocol import (
     parse_engine_line,
 )
 from tests.clients.reference import expected_tokens
+from tests.faults.forked import ForkedProcess
 
 HANGS_AFTER = 600
 """Seconds after which a conversation is taken for hanging: far more than any takes."""
+
+
+Process = trio.Process | ForkedProcess
+Start = Callable[[Sequence[str], Mapping[str, str], BinaryIO], Awaitable[Process]]
+"""Starts a command with an environment and standard error, leading a session of its own."""
 
 
 class OverError(Exception):
@@ -39,7 +46,7 @@ class OverError(Exception):
 class Talk:
     """One conversation with a started process. `leaves_after` lines heard, the client has gone."""
 
-    process: trio.Process
+    process: Process
     leaves_after: int | None = None
     said: bytes = b""
     heard: list[bytes] = Factory(list)
@@ -102,23 +109,31 @@ class Talk:
         return check_tokens(self.said, b"".join(self.heard))
 
 
+async def started(
+    command: Sequence[str], environment: Mapping[str, str], errors: BinaryIO
+) -> Process:
+    """Start a command as everybody does."""
+    return await trio.lowlevel.open_process(
+        command,
+        env=dict(environment),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        start_new_session=True,
+    )
+
+
 @asynccontextmanager
 async def talking(
     command: Sequence[str],
     environment: Mapping[str, str],
     stderr: Path,
     leaves_after: int | None = None,
+    start: Start = started,
 ) -> AsyncIterator[Talk]:
     """Start a process to talk to; at the end nothing of its session is left."""
     with trio.fail_after(HANGS_AFTER), stderr.open("wb") as errors:
-        process = await trio.lowlevel.open_process(
-            command,
-            env=dict(environment),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            start_new_session=True,
-        )
+        process = await start(command, environment, errors)
         try:
             yield Talk(process, leaves_after)
         finally:
