@@ -15,7 +15,7 @@ from protocol.tokens import TokenIds, parse_ids
 
 _BLANKS = (b" ", b"\t", b"\r", b"\v", b"\f")
 """What stands between fields; a newline only ends the line."""
-_ENOUGH = 4096
+ENOUGH = 4096
 """Bytes that are worth reading; fewer wait for more."""
 _LONGEST_ID = 32
 """Bytes without a comma after which a field is no list of ids: no byte is looked at for long."""
@@ -35,8 +35,9 @@ class HeldLine:
 class IdsAhead:
     """Reads the last field of one line as it comes."""
 
-    def __init__(self) -> None:
-        """Begin at the line's start."""
+    def __init__(self, enough: int = ENOUGH) -> None:
+        """Begin at the line's start; ids are read when there are `enough` bytes of them."""
+        self._enough = enough
         self._taken = 0
         self._begin(0)
 
@@ -65,7 +66,7 @@ class IdsAhead:
         if not self._is_list:
             return
         self._unread += text[blank + 1 :]
-        if len(self._unread) >= _ENOUGH:
+        if len(self._unread) >= self._enough:
             comma = self._unread.rfind(b",", -_LONGEST_ID)
             self._take(max(comma, 0))
             del self._unread[: comma + 1]

@@ -11,7 +11,7 @@ from protocol import (
 )
 from protocol.reader import MAX_FRAME_BODY
 from tests.fuzz.taking import Taker
-from tests.protocol.quick import check_ahead, check_runs
+from tests.protocol.quick import check_ahead, check_last_field, check_runs
 
 Features = frozenset[str]
 
@@ -41,7 +41,13 @@ def read(data: bytes) -> Features:
         assert len(raw) <= (limit + MAX_FRAME_BODY + 1 if frame else limit)
         if isinstance(parsed, Generate):
             _check_rewriting(parsed)
-    check_ahead(pieces) if frames else check_runs(pieces)
+    if frames:
+        check_ahead(pieces)
+        # Often enough to be read in parts, which no input here is long enough for otherwise.
+        if check_last_field([piece.replace(b"\n", b"") for piece in pieces], enough=max(40, limit)):
+            features.add("HeldLine")
+    elif check_runs(pieces):
+        features.add("TokenRun")
     return frozenset(features)
 
 

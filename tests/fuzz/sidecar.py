@@ -109,8 +109,8 @@ class _Play:
             slots = [slot.history.tokens() for slot in sidecar.model.slots]
             self._from_client(client_line(taker, [held for held in slots if len(held)]))
         elif kind < 11:
-            for _ in range(1 + taker.below(8)):
-                self._work()
+            choice = taker.byte()
+            self._work_on(1 + choice % 8, together=choice // 8 % 2 == 1)
         elif kind == 11:
             self._from_engine(engine_line(taker))
         elif kind == 12:
@@ -128,6 +128,21 @@ class _Play:
         elif taker.happens(2):
             self._take(sidecar.engine_eof(self._now))
             self._begin_engine()
+
+    def _work_on(self, times: int, together: bool) -> None:
+        """Let the engine do several things; `together`: what it prints arrives at once."""
+        if not together:
+            for _ in range(times):
+                self._work()
+            return
+        output = b""
+        for _ in range(times):
+            step = None if self._engine.ended else self._engine.step()
+            if step is None:
+                break
+            self._now += step.seconds
+            output += step.output
+        self._from_engine(output)
 
     def _work(self) -> bool:
         """Let the engine do one thing; False when it has nothing to do."""

@@ -10,8 +10,10 @@ from protocol import (
     TokenRun,
     parse_client_line,
     parse_engine_line,
+    parse_ids,
     raw_of,
 )
+from protocol.ahead import IdsAhead
 
 
 def check_ahead(chunks: list[bytes]) -> list[HeldLine]:
@@ -27,6 +29,29 @@ def check_ahead(chunks: list[bytes]) -> list[HeldLine]:
             assert parsed.ids.tolist() == expected.ids.tolist()
             assert not parsed.ids.flags.writeable
     return [item for item in items if isinstance(item, HeldLine)]
+
+
+def check_last_field(chunks: list[bytes], enough: int) -> HeldLine | None:
+    """The last field of a line that came in these pieces is read as it is read at once.
+
+    `enough`: more bytes than the longest number of a list read ahead has.
+    """
+    *pieces, last = [*chunks, b""]
+    ahead = IdsAhead(enough)
+    for piece in pieces:
+        ahead.feed(piece)
+    raw = b"".join(chunks)
+    held = ahead.line(raw, last)
+    text = raw.split()[-1] if raw.split() else b""
+    ids = parse_ids(text)
+    if held is None:
+        # Only what is no list, or has a number no token has, may be left to be read at once.
+        assert ids is None or max(map(len, text.split(b","))) > 10
+        return None
+    assert ids is not None
+    assert held.ids.tolist() == ids.tolist()
+    assert raw[held.ids_at :].rstrip() == text
+    return held
 
 
 def check_runs(chunks: list[bytes]) -> list[TokenRun]:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol import HeldLine, LineReader, RunReader, TokenRun, raw_of
-from tests.protocol.quick import check_ahead, check_runs
+from tests.protocol.quick import check_ahead, check_last_field, check_runs
 from tests.protocol.strategies import chunked, streams, untimed
 
 LONG = b",".join(b"%d" % (token * 37) for token in range(4000))
@@ -99,6 +99,15 @@ def test_its_end_may_come_in_pieces_of_its_own(end: bytes) -> None:
     for pieces in ([line, end], [line, *(end[at : at + 1] for at in range(len(end)))]):
         (held,) = check_ahead(pieces)
         assert (held.raw, held.ids_at) == (line + end, 6)
+
+
+@untimed
+@given(
+    chunked(st.text("0123456789,, \t-", max_size=300).map(str.encode)),
+    st.sampled_from([40, 64]),
+)
+def test_the_last_field_is_read_as_it_is_read_at_once(chunks: list[bytes], enough: int) -> None:
+    check_last_field(chunks, enough)
 
 
 def test_another_field_after_blanks_in_pieces_of_their_own_is_not_joined_to_the_ids() -> None:
