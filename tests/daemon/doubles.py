@@ -45,6 +45,16 @@ class Crossing(Plain):
 
 
 @define
+class Causing(Plain):
+    """Tells the engine a great many bytes at each of its lines."""
+
+    bytes_each: int = 0
+
+    def from_engine(self, data: bytes, now: float) -> Output:
+        return Output(to_client=[data], to_engine=[bytes(self.bytes_each)])
+
+
+@define
 class Unfinished(Plain):
     """Holds back what is not a whole line, as a line reader does; tells an event of each end."""
 

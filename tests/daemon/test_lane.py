@@ -85,6 +85,32 @@ async def test_a_broken_stream_is_told_to_its_own_direction_only() -> None:
     await lane.aclose()
 
 
+class Broken(trio.abc.SendStream):
+    """Nobody reads it."""
+
+    tried = 0
+
+    async def send_all(self, data: bytes | bytearray | memoryview) -> None:
+        self.tried += 1
+        raise trio.BrokenResourceError
+
+    async def wait_send_all_might_not_block(self) -> None:
+        raise NotImplementedError
+
+    async def aclose(self) -> None:
+        await trio.lowlevel.checkpoint()
+
+
+async def test_what_comes_after_a_stream_broke_is_not_kept() -> None:
+    stream = Broken()
+    lane = Lane(stream)
+    for data in (b"1", b"2"):
+        lane.put([data])
+        with pytest.raises(trio.BrokenResourceError):
+            await lane.flush()
+    assert (stream.tried, lane.ended) == (1, True)
+
+
 async def test_closing_writes_what_is_queued_and_drops_what_comes_later() -> None:
     sender, receiver = memory_stream_one_way_pair()
     lane = Lane(sender)

@@ -18,8 +18,9 @@ from trio.testing import (
 
 from slotd.core.events import Event
 from slotd.core.sidecar import Sidecar, SidecarSettings
+from slotd.daemon.lane import MOST_WAITING
 from slotd.daemon.relay import READ_FROM_ENGINE, Translator, relay
-from tests.daemon.doubles import Crossing, Holding, Plain, Unfinished
+from tests.daemon.doubles import Causing, Crossing, Holding, Plain, Unfinished
 
 
 @define
@@ -277,6 +278,26 @@ async def test_crossing_writes_keep_the_order_of_the_decisions() -> None:
             assert await read(wires.client_reads, 4) == b"e:" + line
         expected = b"c:1\nbecause of 2\nbecause of 3\n"
         assert await read(wires.engine_reads, len(expected)) == expected
+
+
+async def test_an_engine_that_does_not_read_what_it_causes_is_waited_for_in_the_end(
+    autojump_clock: MockClock,
+) -> None:
+    """Otherwise what waits for it would grow with all it prints."""
+    async with (
+        relaying(Causing(bytes_each=MOST_WAITING // 2 + 1), lockstep_stream_one_way_pair) as wires,
+        trio.open_nursery() as nursery,
+    ):
+        for line in (b"1\n", b"2\n"):
+            nursery.start_soon(wires.engine_writes.send_all, line)
+            assert await read(wires.client_reads, 2) == line
+        nursery.start_soon(wires.engine_writes.send_all, b"3\n")
+        with trio.move_on_after(1):  # of the test's own clock
+            await wires.client_reads.receive_some(2)
+            raise AssertionError("a third line was taken")
+        assert len(await read(wires.engine_reads, MOST_WAITING + 2)) == MOST_WAITING + 2
+        assert await read(wires.client_reads, 2) == b"3\n"
+        nursery.cancel_scope.cancel()
 
 
 async def test_with_the_real_sidecar_a_slot_is_chosen_and_mapped_back() -> None:

@@ -50,7 +50,7 @@ class Talk:
     leaves_after: int | None = None
     said: bytes = b""
     heard: list[bytes] = Factory(list)
-    _rest: bytes = b""
+    _rest: bytearray = Factory(bytearray)
 
     async def say(self, data: bytes) -> None:
         """Write; an engine that has gone takes nothing."""
@@ -64,12 +64,15 @@ class Talk:
         assert self.process.stdout is not None
         if self.leaves_after == len(self.heard):
             raise OverError
-        while b"\n" not in self._rest:
+        looked_at = 0
+        while (end := self._rest.find(b"\n", looked_at)) < 0:
+            looked_at = len(self._rest)
             data = await self.process.stdout.receive_some()
             if not data:
                 raise OverError
             self._rest += data
-        line, _, self._rest = self._rest.partition(b"\n")
+        line = bytes(self._rest[:end])
+        del self._rest[: end + 1]
         self.heard.append(line + b"\n")
         return line
 
@@ -102,7 +105,7 @@ class Talk:
     @property
     def unfinished(self) -> bytes:
         """What came after the last newline."""
-        return self._rest
+        return bytes(self._rest)
 
     def check_tokens(self) -> list[int]:
         """Check that every token heard is its request's next one; return how many each got."""

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from protocol.reader import MAX_LINE
 from tests.clients.chosen import unchosen_lines
 from tests.clients.reference import engine_command
 from tests.clients.slotd import behind_slotd, named, read_log
@@ -25,6 +26,7 @@ HOSTILE: dict[str, tuple[bytes, int]] = {
     "halves of lines": (b"GEN\nGEN 5\nBGEN 1\nBGEN 1 5\nBGEN\n", 5),
     "keys without a prompt": (b"GEN 5 park=1 slot=2\nBGEN 2 5 park=99\n", 2),
     "NUL bytes": (b"\0\nGEN\0 5 1\n\0GEN 5 1\n", 3),
+    "a line too long to be read": (b"x" * (MAX_LINE + 1_000_000) + b"\n", 1),
     "what nobody knows": (b"HELLO\n\xff\xfe\nINFO batch_slots=1\nDONE\nBADM 0 0\nBDONE 0 1\n", 6),
     "what the engine says": (b"BT 0 5\nPARKED 1 5\nREADY 5\n", 3),
 }

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import trio
 
+from protocol.reader import MAX_LINE
 from tests.clients.chosen import unchosen_lines
 from tests.clients.levels import clean_environment
 from tests.clients.reference import engine_command
@@ -26,6 +27,8 @@ OTHER = ids(*range(7000, 7040))
 
 Told = list[tuple[str, object]]
 """Drifts: what about, and what the engine had said."""
+
+TOO_LONG = MAX_LINE + 1_000_000
 
 LIES: dict[str, tuple[bytes, Told, set[int]]] = {
     "slots out of range": (
@@ -61,6 +64,7 @@ LIES: dict[str, tuple[bytes, Told, set[int]]] = {
         set(),
     ),
     "NUL bytes": (b"\0BT 0 5\nBT\0 0 5\nBT 0\0 5\nBT 0 5\0\n\0\n\xff\xfe\n", [], set()),
+    "a line too long to be read": (b"BT 0 " + b"5" * TOO_LONG + b"\n", [], set()),
     "what nobody knows": (b"HELLO 3\nINFO\nINFO =\nBT;0;5\nRESUMED 5\n", [], set()),
 }
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import trio
 
 from tests.clients.levels import clean_environment
-from tests.clients.reference import engine_command
+from tests.clients.reference import engine_command, expected_tokens
 from tests.clients.slotd import behind_slotd, named, read_log
 from tests.faults.conversation import ENGINE, ENVIRONMENT, ids
 from tests.faults.talk import HANGS_AFTER, Talk, check_tokens, talking
@@ -39,13 +39,23 @@ async def test_a_client_that_does_not_read_can_still_stop_what_runs(tmp_path: Pa
         await talk.until(b"DONE", b"BDONE 0", b"BDONE 1")
         # What runs was held up by the pipes, and then it was stopped: no more came than they hold.
         counts = talk.check_tokens()
+        assert max(counts) < PIPES // 3
+        assert min(counts) >= 1
+        # slotd knows what the stopped requests have left: the first one goes on from all of it.
+        prompt = [*map(int, LONG.split(b",")), 0]
+        goes_on = [*prompt, *expected_tokens(prompt, counts[0])]
+        await talk.say(b"BGEN 3 2 " + ids(*goes_on) + b"\n")
+        await talk.until(b"BADM 3 1", b"BDONE 3")
+        assert talk.check_tokens() == [*counts, 2]
         assert await talk.end() == 0
-    assert max(counts) < PIPES // 3
-    assert min(counts) >= 1
     events = read_log(log)
     assert named(events, "drift") == []
+    assert named(events, "place")[-1]["reason"] == "continue"
+    assert named(events, "place")[-1]["hint"] == len(goes_on) - 1
+    assert named(events, "admitted")[-1]["reused"] == len(goes_on) - 1
     finishes = [event["finish"] for event in named(events, "slot_done")]
-    assert (finishes, named(events, "solo_done")[0]["finish"]) == (["cancel"] * 2, "cancel")
+    assert finishes == ["cancel", "cancel", "length"]
+    assert named(events, "solo_done")[0]["finish"] == "cancel"
     assert "Traceback" not in errors.read_text()
 
 
