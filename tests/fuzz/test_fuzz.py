@@ -26,8 +26,18 @@ def test_what_was_found_stays_right(target: str, path: Path) -> None:
 def test_the_corpora_reach_far() -> None:
     """They make the things happen that the targets are to watch."""
     for target, wanted in (
-        ("reader", {"Frame", "Fragment", "Generate", "BatchToken", "Done"}),
-        ("core", {"place continue", "place sibling", "drift resume True", "parked ", "drained "}),
+        ("reader", {"Frame", "Fragment", "Generate", "BatchToken", "Done", "TokenRun", "HeldLine"}),
+        (
+            "core",
+            {
+                "place continue",
+                "place sibling",
+                "drift resume True",
+                "parked ",
+                "drained ",
+                "place least_loss",
+            },
+        ),
         ("decide", {"spread", "sibling", "reclaim", "least_loss", "park older", "solo"}),
     ):
         reached = set[str]().union(*(TARGETS[target](p.read_bytes()) for p in corpus(target)))
