@@ -117,6 +117,20 @@ def test_every_slot_that_decodes_is_stopped_by_the_engines_number() -> None:
     assert (talk.holds(first), talk.holds(second)) == ("1,2,3,500", "4,5,6")
 
 
+def test_a_slot_nobody_knew_of_is_stopped_at_its_first_token_among_others() -> None:
+    talk = Transcript()
+    slot = talk.admit(3, "1,2,3")
+    other = (slot + 1) % 4
+    assert gone(talk) == b"BSTOP %d\n" % slot
+    run = f"BT {slot} 9\nBT {other} 5\nBT {slot} 8\nBT {other} 6"
+    assert says(talk, run) == b"BSTOP %d\n" % other
+    assert says(talk, f"BDONE {slot} 3 cancel 1.0") == b""
+    assert not in_step(talk)
+    assert says(talk, f"BDONE {other} 2 cancel 1.0") == b""
+    assert in_step(talk)
+    assert talk.holds(slot) == "1,2,3,500,9"
+
+
 def test_a_read_that_gave_way_is_a_history_like_any_other() -> None:
     talk = Transcript()
     talk.play(

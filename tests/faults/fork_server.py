@@ -38,9 +38,10 @@ class _Server:
         """Start what is asked for until nobody asks any more; True: this is such a process."""
         self.connection.send(READY)
         while True:
-            shown, _, _ = select.select([self.connection, *self.ends], [], [])
+            asking = self.connection.fileno()
+            shown, _, _ = select.select([asking, *self.ends], [], [])
             for descriptor in shown:
-                if descriptor is not self.connection:
+                if descriptor != asking:
                     self._tell_status(descriptor)
                     continue
                 data, given, _, _ = socket.recv_fds(self.connection, MOST_BYTES, 4)

@@ -77,7 +77,7 @@ def fork_server() -> Iterator[ForkServer]:
     command = [sys.executable, "-m", "tests.faults.fork_server"]
     with ours:
         with its:
-            server = subprocess.Popen(command, stdin=its, cwd=PROJECT)
+            server = subprocess.Popen(command, stdin=its.fileno(), cwd=PROJECT)
         try:
             assert ours.recv(MOST_BYTES) == READY
             yield ForkServer(ours)

@@ -110,6 +110,21 @@ def test_the_last_field_is_read_as_it_is_read_at_once(chunks: list[bytes], enoug
     check_last_field(chunks, enough)
 
 
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [b"GEN ", b"5\n"],
+        [b"BGEN 3 ", b"5\n"],
+        [b"BGEN ", b"3\n"],
+        [b"GENI 5 ", b"12,34\n"],
+        [b"BGENI 3 5 cvec=1 ", b"12", b",34\n"],
+        [b"GENI 5 12,34 ", b"5,6\n"],
+    ],
+)
+def test_a_field_that_is_no_prompt_is_not_taken_for_one(pieces: list[bytes]) -> None:
+    check_ahead(pieces)
+
+
 def test_another_field_after_blanks_in_pieces_of_their_own_is_not_joined_to_the_ids() -> None:
     (held,) = check_ahead([b"GEN 5 ", LONG, b" ", b" ", b"7", b"8,9", b"\n"])
     assert held.ids.tolist() == [78, 9]
