@@ -1,11 +1,9 @@
 """The engine, the client, or both gone at every line of a conversation in turn."""
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 import trio
 from attrs import frozen
 
@@ -13,7 +11,7 @@ from tests.clients.chosen import unchosen_lines
 from tests.clients.reference import engine_command
 from tests.clients.slotd import alarms, behind_slotd, named, read_log
 from tests.faults.conversation import ENGINE, ENVIRONMENT, MAX_NEW, converse
-from tests.faults.forked import ForkServer, fork_server
+from tests.faults.forked import ForkServer
 from tests.faults.talk import Start, Talk, started, talking
 
 AT_ONCE = 4
@@ -62,13 +60,6 @@ async def cut_short(
         status = await (talk.end() if whole or not client_leaves else talk.leave())
         got = b"" if engine_dies else received.read_bytes()
         return Cut(at, talk, status, read_log(log), errors.read_text(), got)
-
-
-@pytest.fixture(scope="module")
-def forks() -> Iterator[ForkServer]:
-    """What starts slotd for a hundred conversations."""
-    with fork_server() as server:
-        yield server
 
 
 async def at_every_line(

@@ -164,6 +164,19 @@ def test_a_line_too_long_to_be_read_is_not_held() -> None:
     assert isinstance(items[-1], HeldLine)
 
 
+def test_of_a_line_too_long_to_be_read_no_ids_are_kept() -> None:
+    reader = LineReader(frames=True, max_line=10_000, ahead=True)
+    reader.feed(b"GEN 5 7")
+    tracemalloc.start()
+    try:
+        for _ in range(1000):
+            reader.feed(b",7" * 500)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 200_000  # the ids would be two million bytes
+
+
 def test_its_printed_form_shows_no_prompt() -> None:
     (held,) = check_ahead([b"GEN 5 12345,", b"67890\n"])
     assert "12345" not in repr(held)
