@@ -44,6 +44,12 @@ def test_the_engines_lines_name_the_clients_numbers(wrote: str, got: str) -> Non
     assert talk.write("<<", f"{wrote}\r\n".encode()) == f"{got}\r\n".encode()
 
 
+def test_tokens_in_a_row_name_the_clients_numbers() -> None:
+    talk = swapped()
+    got = talk.write("<<", b"BT 0 5\nBT 2 6\nBT 9 7\nBT 1 8\nBT 0  9\nBT 0 10\n")
+    assert got == b"BT 2 5\nBT 0 6\nBT 9 7\nBT 1 8\nBT 2  9\nBT 2 10\n"
+
+
 @pytest.mark.parametrize(
     ("wrote", "got"),
     [
