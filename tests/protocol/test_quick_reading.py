@@ -217,6 +217,12 @@ def test_a_run_holds_nothing_of_a_line_that_only_begins_like_one_of_it(begun: by
     check_runs([begun, b"77\nBT 2 8\n"])
 
 
+def test_the_rest_of_a_line_is_no_run() -> None:
+    reader = RunReader()
+    assert reader.feed(b"ERR ") == []
+    assert reader.feed(b"BT 0 5\nBT 1 6\n") == [b"ERR BT 0 5\n", TokenRun(b"BT 1 6\n")]
+
+
 def test_long_runs_come_in_several() -> None:
     runs = check_runs([b"BT 0 5\n" * 2500])
     assert [len(run.lines()) for run in runs] == [1024, 1024, 452]
