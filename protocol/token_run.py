@@ -3,34 +3,34 @@
 Lives here: a reader that gives such runs, their numbers, and writing them with other slot numbers.
 Must not live here: every other line (`protocol.reader`, `protocol.engine`), what a token changes.
 
-The same lines could be read one by one by `parse_engine_line`, and are wherever they are spelt in
-any other way than the engine's own: one space between fields, no leading zeros. A line of such a
-run costs a tenth of a line that is read by itself.
+The same lines could be read one by one by `parse_engine_line`, and are wherever they come together
+with another line, or are spelt in any other way than the engine's own: one space between fields, no
+leading zeros. That a run is spelt so is seen by writing its numbers and comparing. A window of a
+slow engine finds none of this in the processor's caches: few steps count for more than short ones.
 """
 
-import re
 from collections.abc import Callable, Iterable
 
 from attrs import frozen
 
+from protocol.fields import INT32_MAX
 from protocol.reader import LineReader, RawItem
 
-# At most 9 digits: such a token id is never beyond int32. At most 1,024 lines: the search remembers
-# each one. Not possessive, which would spare that: before Python 3.11.5 such a group ends its match
-# in the middle of a line where the line after the run begins like one of it.
-_RUN = re.compile(rb"(?:BT (?:0|[1-9][0-9]{0,2}) (?:0|[1-9][0-9]{0,8})\n){1,1024}")
+MOST_BYTES = 1 << 16
+"""The longest run: reading one takes some times its memory."""
 
 
 @frozen
 class TokenRun:
-    """``BT <slot> <id>`` lines in a row, 1 to 1,024."""
+    """``BT <slot> <id>`` lines in a row, one or more."""
 
     raw: bytes
+    numbers: tuple[int, ...]
+    """Slot and token id of every line in turn."""
 
     def tokens(self) -> Iterable[tuple[int, int]]:
         """Return slot and token id of every line, in order."""
-        fields = self.raw.split()
-        return zip(map(int, fields[1::3]), map(int, fields[2::3]), strict=True)
+        return zip(self.numbers[::2], self.numbers[1::2], strict=True)
 
     def lines(self) -> list[bytes]:
         """Return the raw lines."""
@@ -41,15 +41,32 @@ class TokenRun:
         return b"".join([b"BT %d %d\n" % (number(slot), token) for slot, token in self.tokens()])
 
 
+def token_run(lines: bytes) -> TokenRun | None:
+    """Read whole lines as a run; None: one of them is another line, or spelt in another way."""
+    if not lines.startswith(b"BT "):
+        return None
+    fields = lines.split()
+    del fields[::3]  # the verbs, if it is a run
+    try:
+        numbers = tuple(map(int, fields))
+        written = b"BT %d %d\n" * (len(numbers) // 2) % numbers
+    except (ValueError, TypeError):  # a field is no number, or one is too many
+        return None
+    if written != lines or min(numbers) < 0 or max(numbers[1::2]) > INT32_MAX:
+        return None
+    return TokenRun(lines, numbers)
+
+
 class RunReader:
     """Reads the engine's direction as a `LineReader` does, with runs of `BT` lines as one item.
 
-    How many lines a run has depends on how the bytes were cut into chunks; nothing else does.
+    Which lines come as runs depends on how the bytes were cut into chunks; nothing else does.
     """
 
     def __init__(self) -> None:
         """Begin at the start of a line."""
         self._lines = LineReader(frames=False)
+        self._inside_line = False
 
     def feed(self, data: bytes | bytearray) -> list[RawItem | TokenRun]:
         """Take the next bytes; return what they completed, in order."""
@@ -57,16 +74,20 @@ class RunReader:
         items: list[RawItem | TokenRun] = []
         at = 0
         while at < len(data):
-            found = None if self._lines.inside_line else _RUN.match(data, at)
-            if found is not None:
-                items.append(TokenRun(found[0]))
-                at = found.end()
-                continue
-            end = data.find(b"\n", at) + 1 or len(data)
+            if self._inside_line:
+                end = data.find(b"\n", at) + 1 or len(data)
+            else:
+                end = data.rfind(b"\n", at, at + MOST_BYTES) + 1 or len(data)
+                if (run := token_run(data[at:end])) is not None:
+                    items.append(run)
+                    at = end
+                    continue
             items += self._lines.feed(data[at:end])
+            self._inside_line = self._lines.inside_line
             at = end
         return items
 
     def finish(self) -> list[RawItem]:
         """End the stream: return what was left unfinished, and begin anew."""
+        self._inside_line = False
         return self._lines.finish()

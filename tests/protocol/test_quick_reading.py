@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol import HeldLine, LineReader, RunReader, TokenRun, raw_of
+from protocol.token_run import MOST_BYTES, token_run
 from tests.protocol.quick import check_ahead, check_last_field, check_runs
 from tests.protocol.strategies import chunked, streams, untimed
 
@@ -195,39 +196,67 @@ def test_any_bytes_can_be_read_in_runs(chunks: list[bytes]) -> None:
     check_runs(chunks)
 
 
-def test_a_run_ends_where_another_line_begins() -> None:
+def run_of(raw: bytes) -> TokenRun:
+    run = token_run(raw)
+    assert run is not None
+    return run
+
+
+def test_lines_that_come_together_are_a_run_and_the_beginning_of_another_waits() -> None:
     reader = RunReader()
-    items = reader.feed(b"BT 0 5\nBT 1 6\nBDONE 1 2 stop 3.0\nBT 0 7\nBT 0")
-    assert items == [
-        TokenRun(b"BT 0 5\nBT 1 6\n"),
-        b"BDONE 1 2 stop 3.0\n",
-        TokenRun(b"BT 0 7\n"),
-    ]
-    assert reader.feed(b" 8\nBT 2 9\n") == [b"BT 0 8\n", TokenRun(b"BT 2 9\n")]
+    assert reader.feed(b"BT 0 5\nBT 1 6\nBT 0") == [run_of(b"BT 0 5\nBT 1 6\n")]
+    assert reader.feed(b" 8\nBT 2 9\n") == [b"BT 0 8\n", run_of(b"BT 2 9\n")]
+
+
+def test_what_comes_with_another_line_is_read_line_by_line() -> None:
+    items = RunReader().feed(b"BT 0 5\nBDONE 1 2 stop 3.0\nBT 0 7\nBT 0")
+    assert items == [b"BT 0 5\n", b"BDONE 1 2 stop 3.0\n", b"BT 0 7\n"]
 
 
 @pytest.mark.parametrize(
-    "begun",
-    [b"BT 0 5\nBT 1 6\n" + line for line in (b"BT ", b"BT 1", b"BT 1 ", b"BT 1 7")]
-    + [b"BT 0 5\nBT 1 6\n" + line for line in (b"BT 1000 5\n", b"BT 1 1000000000\n", b"BT 1 07\n")],
+    "line",
+    [
+        b"BT 1 07\n",
+        b"BT 01 7\n",
+        b"BT  1 7\n",
+        b"BT 1 7 \n",
+        b"BT 1 7\r\n",
+        b"BT 1 +7\n",
+        b"BT 1 7_0\n",
+        b"BT -1 7\n",
+        b"BT 1 -7\n",
+        b"BT 1 2147483648\n",
+        b"BT 1\n",
+        b"BT 1 7 8\n",
+        b"BT 1 x\n",
+        b"BX 1 7\n",
+        b"BT 1 " + b"9" * 5000 + b"\n",
+        b"\n",
+        b"BT\n",
+    ],
 )
-def test_a_run_holds_nothing_of_a_line_that_only_begins_like_one_of_it(begun: bytes) -> None:
-    """Some versions of Python match possessive groups wrongly, so that it would."""
-    assert RunReader().feed(begun)[0] == TokenRun(b"BT 0 5\nBT 1 6\n")
-    check_runs([begun, b"77\nBT 2 8\n"])
+def test_a_line_spelt_in_another_way_makes_no_run(line: bytes) -> None:
+    for lines in (line, line + b"BT 0 5\n", b"BT 0 5\n" + line):
+        assert token_run(lines) is None
+        assert check_runs([lines]) == []
+
+
+def test_the_largest_numbers_make_a_run() -> None:
+    assert run_of(b"BT 123456789 2147483647\n").numbers == (123456789, 2147483647)
 
 
 def test_the_rest_of_a_line_is_no_run() -> None:
     reader = RunReader()
     assert reader.feed(b"ERR ") == []
-    assert reader.feed(b"BT 0 5\nBT 1 6\n") == [b"ERR BT 0 5\n", TokenRun(b"BT 1 6\n")]
+    assert reader.feed(b"BT 0 5\nBT 1 6\n") == [b"ERR BT 0 5\n", run_of(b"BT 1 6\n")]
 
 
 def test_long_runs_come_in_several() -> None:
-    runs = check_runs([b"BT 0 5\n" * 2500])
-    assert [len(run.lines()) for run in runs] == [1024, 1024, 452]
+    runs = check_runs([b"BT 0 12\n" * 20_000])
+    assert sum(len(run.lines()) for run in runs) == 20_000
+    assert max(len(run.raw) for run in runs) <= MOST_BYTES
 
 
 def test_a_run_is_written_with_other_slot_numbers() -> None:
-    run = TokenRun(b"BT 0 5\nBT 12 6\nBT 0 7\n")
+    run = run_of(b"BT 0 5\nBT 12 6\nBT 0 7\n")
     assert run.renumbered(lambda slot: slot + 1) == b"BT 1 5\nBT 13 6\nBT 1 7\n"
