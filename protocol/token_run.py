@@ -11,7 +11,7 @@ slow engine finds none of this in the processor's caches: few steps count for mo
 
 from collections.abc import Callable, Iterable
 
-from attrs import frozen
+from attrs import define
 
 from protocol.fields import INT32_MAX
 from protocol.reader import LineReader, RawItem
@@ -20,9 +20,9 @@ MOST_BYTES = 1 << 16
 """The longest run: reading one takes some times its memory."""
 
 
-@frozen
+@define
 class TokenRun:
-    """``BT <slot> <id>`` lines in a row, one or more."""
+    """``BT <slot> <id>`` lines in a row, one or more. Not frozen: that takes longest of all."""
 
     raw: bytes
     numbers: tuple[int, ...]
@@ -52,7 +52,7 @@ def token_run(lines: bytes) -> TokenRun | None:
         written = b"BT %d %d\n" * (len(numbers) // 2) % numbers
     except (ValueError, TypeError):  # a field is no number, or one is too many
         return None
-    if written != lines or min(numbers) < 0 or max(numbers[1::2]) > INT32_MAX:
+    if written != lines or b"-" in lines or max(numbers) > INT32_MAX:
         return None
     return TokenRun(lines, numbers)
 

@@ -405,10 +405,10 @@ class Sidecar:
 
     def _told(self, output: Output) -> Output:
         """Hand over what there is to tell."""
-        events, self.model.events = self.model.events, []
-        for event in events:
-            self.counters.count(event)
-        output.events.extend(events)
+        if self.model.events:
+            output.events, self.model.events = self.model.events, []
+            for event in output.events:
+                self.counters.count(event)
         return output
 
 

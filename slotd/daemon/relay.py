@@ -95,16 +95,21 @@ async def relay(
     Every stream is closed on the way, except those that are cut short by that or by a cancellation.
     """
     to_client, to_engine = Lane(client_out), Lane(engine_in)
-    taken, deaf = trio.lowlevel.ParkingLot(), trio.Event()
+    taken, deaf, waiting_for_it = trio.lowlevel.ParkingLot(), trio.Event(), False
 
     def take(output: Output) -> None:
-        to_engine.put(output.to_engine)
+        # Every step here is a part of what a token's line is held up for.
+        if output.to_engine:
+            to_engine.put(output.to_engine)
         to_client.put(output.to_client)
         for event in output.events:
             log(event)
-        taken.unpark_all()
+        if waiting_for_it:
+            taken.unpark_all()
 
     async def nothing_held() -> None:
+        nonlocal waiting_for_it
+        waiting_for_it = True
         while sidecar.holds and not deaf.is_set():
             await taken.park()
 
