@@ -37,6 +37,7 @@ from slotd.core.committing import commit, commit_own, reserve
 from slotd.core.counters import Counters
 from slotd.core.detour import Detour, Waiting
 from slotd.core.drain import Drain, refused_line
+from slotd.core.events import Event
 from slotd.core.failing import Guard, lost, lost_token, observed, settle
 from slotd.core.instead import (
     client_opaque,
@@ -86,13 +87,15 @@ class Sidecar:
         if decider is None:
             decider = decider_named(settings.policy_name)
         recall = Recall() if isinstance(decider, StoryDecider) else None
-        self.model = Model(recall, settings.turn_token)
+        self._model = Model(recall, settings.turn_token)
         self.counters = Counters() if counters is None else counters
         self.decider = decider
         """Who decides; another engine's sidecar may go on with it."""
-        self._guarded = Guard(self.model, lambda: self._now)
+        self._guarded = Guard(self._model, lambda: self._now)
         self._client = LineReader(frames=True, ahead=True)
         self._engine = RunReader()
+        self._untaken: list[TokenRun] = []
+        """Runs of tokens that were passed on and that the model has not taken in."""
         self._now = 0.0
         self._inside_client_line = False
         """The last client item was a piece of a line that goes on."""
@@ -112,8 +115,15 @@ class Sidecar:
         """What is under way since the client has gone."""
         self._drained_since = 0.0
 
+    @property
+    def model(self) -> Model:
+        """What is believed of the engine."""
+        self._learn()
+        return self._model
+
     def from_client(self, data: bytes, now: float) -> Output:
         """Take bytes the client wrote."""
+        self._learn()
         self._now = now
         output = Output()
         for item in self._client.feed(data):
@@ -125,10 +135,12 @@ class Sidecar:
 
     def from_engine(self, data: bytes, now: float) -> Output:
         """Take bytes the engine wrote."""
+        self._learn()
         self._now = now
         output = Output()
         for item in self._engine.feed(data):
             if not isinstance(item, TokenRun):
+                self._learn()
                 self._engine_line(item, now, output)
             elif self._detour is None and self._drain is None:
                 self._token_run(item, output)
@@ -137,6 +149,16 @@ class Sidecar:
                     self._engine_line(line, now, output)
         return self._told(output)
 
+    def learn(self) -> list[Event]:
+        """Take in the tokens `from_engine` has passed on, once they are written; tell of it.
+
+        They are most of what an engine prints, nothing is decided because of one, and whoever waits
+        for it need not wait for this. Everything else the sidecar is asked for begins with it, so
+        that leaving it out changes no answer, only when the time for it is spent.
+        """
+        self._learn()
+        return self._told(Output()).events if self._model.events else []
+
     def client_gone(self, now: float) -> Output:
         """Take note that the client has gone while the engine stays for the next one.
 
@@ -144,23 +166,24 @@ class Sidecar:
         the engine's lines are still this client's, and no other client's may be given to
         `from_client`; from then on every slot is idle for the next client and keeps its history.
         """
+        self._learn()
         self._now, self._drained_since, self._quits = now, now, False
         self._client.finish()
         self._inside_client_line, self._frame = False, b""
         if self._detour is not None:
-            self._detour.give_up(self.model)
-        drain = self._drain = Drain(self.model, self._may_stop)
-        orders = refused_line(self.model, self._inside_sent_line, self._after_frame)
+            self._detour.give_up(self._model)
+        drain = self._drain = Drain(self._model, self._may_stop)
+        orders = refused_line(self._model, self._inside_sent_line, self._after_frame)
         self._inside_sent_line = self._after_frame = False
         if drain.over:
             drain.settle()
             self._drain = None
             return self._told(Output())
-        self.model.tell(
+        self._model.tell(
             "drain",
             "info",
-            requests=len(self.model.flight.requests()) + self.model.flight.untracked,
-            slots=sum(slot.activity is Activity.DECODING for slot in self.model.slots),
+            requests=len(self._model.flight.requests()) + self._model.flight.untracked,
+            slots=sum(slot.activity is Activity.DECODING for slot in self._model.slots),
             unfinished=len(orders) > 0,
         )
         orders += self._guarded(drain.begin, no_orders)
@@ -171,6 +194,7 @@ class Sidecar:
 
         It is then, when nothing is on its way but lines that may have no answer.
         """
+        self._learn()
         self._now = now
         if self._drain is not None:
             self._guarded(self._drain.silent, nothing)
@@ -189,6 +213,7 @@ class Sidecar:
         waits for a park goes on waiting: the engine's stream is not to end before it `holds`
         nothing any more.
         """
+        self._learn()
         self._now = now
         output = Output()
         for item in map(_last_line, self._client.finish()):
@@ -204,14 +229,15 @@ class Sidecar:
 
     def engine_eof(self, now: float) -> Output:
         """Take the end of the engine's stream: nothing is believed of it any more."""
+        self._learn()
         self._now = now
         output = Output()
         for item in self._engine.finish():
             self._engine_item(item, now, output)
-        if self._detour is not None and (words := self._detour.last_words(self.model)):
+        if self._detour is not None and (words := self._detour.last_words(self._model)):
             output.to_client.append(words)
         self._told(output)
-        self.model.restart()
+        self._model.restart()
         self._drain = self._detour = None
         self._frame = b""
         return output
@@ -221,23 +247,32 @@ class Sidecar:
 
         A decider of another name begins with nothing learned.
         """
+        self._learn()
         self.settings = settings
-        self.model.assume_turn_token(settings.turn_token)
+        self._model.assume_turn_token(settings.turn_token)
         if settings.policy_name not in (OFF, self.decider.name):
             self.decider = decider_named(settings.policy_name)
-            self.model.recall = Recall() if isinstance(self.decider, StoryDecider) else None
+            self._model.recall = Recall() if isinstance(self.decider, StoryDecider) else None
 
     def snapshot(self, now: float) -> Snapshot:
         """Return what is believed at this moment, for people and programs to look at."""
-        return take_snapshot(self.model, self.settings, self.counters, now)
+        self._learn()
+        return take_snapshot(self._model, self.settings, self.counters, now)
 
     # -- the engine's lines ------------------------------------------------------------------------
 
     def _token_run(self, run: TokenRun, output: Output) -> None:
-        """Take in what most lines of a busy engine are, a window or more at a time."""
-        for slot, token in run.tokens():
-            self._guarded(take_token, lost_token, self.model, slot, token)
-        output.to_client.append(run_to_client(self.model.numbering, run))
+        """Pass on what most lines of a busy engine are, a window or more at a time."""
+        output.to_client.append(run_to_client(self._model.numbering, run))
+        self._untaken.append(run)
+
+    def _learn(self) -> None:
+        """Take in what was passed on before."""
+        if self._untaken:
+            runs, self._untaken = self._untaken, []
+            for run in runs:
+                for slot, token in run.tokens():
+                    self._guarded(take_token, lost_token, self._model, slot, token)
 
     def _engine_line(self, item: RawItem, now: float, output: Output) -> None:
         """Take in and pass on one line, and what a client that has gone makes of it."""
@@ -252,7 +287,7 @@ class Sidecar:
         if detour is None:
             output.to_client.append(self._take_in(line, now))
             return
-        own = self._guarded(is_own, not_own, self.model, detour.park, line)
+        own = self._guarded(is_own, not_own, self._model, detour.park, line)
         raw = self._take_in(line, now)
         if not own:
             output.to_client.append(raw)
@@ -260,10 +295,10 @@ class Sidecar:
 
     def _take_in(self, line: EngineLine, now: float) -> bytes:
         """Take one line into the model; return it for the client."""
-        head = self.model.flight.head
-        if not self._guarded(observed, lost, self.model, line, now):
-            settle(self.model, head, line, now)
-        return to_client(self.model.numbering, line)
+        head = self._model.flight.head
+        if not self._guarded(observed, lost, self._model, line, now):
+            settle(self._model, head, line, now)
+        return to_client(self._model.numbering, line)
 
     # -- a client that has gone --------------------------------------------------------------------
 
@@ -278,7 +313,7 @@ class Sidecar:
             drain.settle()
             self._drain = None
             ms = round((self._now - self._drained_since) * 1000, 1)
-            self.model.tell("drained", "info", ms=ms)
+            self._model.tell("drained", "info", ms=ms)
 
     # -- the client's lines ------------------------------------------------------------------------
 
@@ -302,7 +337,7 @@ class Sidecar:
         line = item.line
         self._inside_sent_line = item.goes_on
         self._after_frame = isinstance(line, GrammarFrame)
-        if self._after_frame and emulates(self.model, self.settings):
+        if self._after_frame and emulates(self._model, self.settings):
             # Nothing may come between it and the request it is for.
             self._frame, self._after_frame = item.raw, False
             raw = b""
@@ -318,13 +353,13 @@ class Sidecar:
             case BatchYield():
                 return self._yield(line)
             case BatchStop():
-                return slot_line(self.model.numbering, line)
+                return slot_line(self._model.numbering, line)
             case ClientOpaque():
-                raw, slot = opaque_line(self.model.numbering, line)
-                self._guarded(sent_opaque, nothing, self.model, line, slot, self._now)
+                raw, slot = opaque_line(self._model.numbering, line)
+                self._guarded(sent_opaque, nothing, self._model, line, slot, self._now)
                 return raw
             case Exchange():
-                self._guarded(sent_exchange, nothing, self.model, line)
+                self._guarded(sent_exchange, nothing, self._model, line)
             case Quit() if self.settings.keep_loaded:
                 self._quits = True
                 return b""
@@ -332,7 +367,7 @@ class Sidecar:
 
     def _request(self, line: Generate, frame: bytes) -> bytes:
         """Take in a request with its frame; return it, or slotd's own that must come before it."""
-        model, now = self.model, self._now
+        model, now = self._model, self._now
         number = model.next_request()
         plan = self._guarded(
             plan_request, no_plan, model, self.settings, self.decider, line, number, now
@@ -360,17 +395,17 @@ class Sidecar:
 
     def _yield(self, line: BatchYield) -> bytes:
         kept = self._guarded(
-            plan_yield, no_reservation, self.model, self.settings, self.decider, line, self._now
+            plan_yield, no_reservation, self._model, self.settings, self.decider, line, self._now
         )
         if kept is not None:
-            self._guarded(reserve, nothing, self.model, line, kept)
-        return slot_line(self.model.numbering, line)
+            self._guarded(reserve, nothing, self._model, line, kept)
+        return slot_line(self._model.numbering, line)
 
     # -- parks by requests of slotd's own ----------------------------------------------------------
 
     def _advance(self, detour: Detour, output: Output, line: EngineLine | None) -> None:
         """Go on with a park after an engine's line (None: it was about something else)."""
-        model = self.model
+        model = self._model
         if line is not None:
             output.to_engine.extend(filter(None, [heard(model, detour.park, line, self._now)]))
         look_after(model, detour.park, self._now)
@@ -394,19 +429,19 @@ class Sidecar:
     def _let_all_go(self, detour: Detour, output: Output, *_: object) -> None:
         """Pass everything on that waits, in order; what comes after it does not wait any more."""
         detour.closed = False
-        output.to_engine.extend(detour.let_request_go(self.model))
+        output.to_engine.extend(detour.let_request_go(self._model))
         while detour.behind:
             self._pass_on(detour.behind.popleft(), output)
         self._let_frame_go(output)
 
     def _may_stop(self) -> bool:
         """Tell whether a `STOP` would reach a request of the client's."""
-        return self._detour is None or self.model.flight.head is not self._detour.park.request
+        return self._detour is None or self._model.flight.head is not self._detour.park.request
 
     def _told(self, output: Output) -> Output:
         """Hand over what there is to tell."""
-        if self.model.events:
-            output.events, self.model.events = self.model.events, []
+        if self._model.events:
+            output.events, self._model.events = self._model.events, []
             for event in output.events:
                 self.counters.count(event)
         return output

@@ -5,6 +5,7 @@ r"""The control socket: one question in, one JSON object out.
 Here: asking and answering. Not here: what the status is (`slotd.daemon.status`). Read-only, and of
 no weight for the relay: a status is made at most every `FRESH_S` seconds however many ask, nobody
 may say more than a line or take long for it, and nobody is waited for who does not read the answer.
+A status that cannot be made is an answer that says so.
 """
 
 import json
@@ -66,8 +67,14 @@ class ControlServer:
         now = trio.current_time()
         if now - self._made_at >= FRESH_S:
             self._made_at = now
-            self._made = f"{json_text(self._status())}\n".encode()
+            self._made = self._status_line()
         return self._made
+
+    def _status_line(self) -> bytes:
+        try:
+            return f"{json_text(self._status())}\n".encode()
+        except Exception as failure:  # noqa: BLE001 - looking at it must not end the relay
+            return b'{"error":"the status cannot be made: %s"}\n' % type(failure).__name__.encode()
 
 
 async def _question(reader: PolledReader) -> bytes:

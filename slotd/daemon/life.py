@@ -103,6 +103,7 @@ class Life:
             other=self._to_engine,
             names=("engine_out", "client_out"),
             latency=self._latency,
+            learn=self.sidecar.learn,
         )
         async with trio.open_nursery() as nursery:
             nursery.start_soon(watch, self.process, self._engine_out, self._ended, self._log)

@@ -44,6 +44,9 @@ class Translator(Protocol):
     def from_engine(self, data: bytes, now: float) -> Output:
         """Take bytes the engine wrote."""
 
+    def learn(self) -> Iterable[Event]:
+        """Take in what was passed on without."""
+
     def client_eof(self, now: float) -> Output:
         """Take the end of the client's stream."""
 
@@ -134,6 +137,7 @@ async def relay(
             other=to_engine,
             names=("engine_out", "client_out"),
             latency=latency,
+            learn=sidecar.learn,
         )
         nursery.start_soon(upstream.run, clock, take, log, nursery)
         await downstream.run(clock, take, log, nursery)
@@ -159,6 +163,8 @@ class Direction:
     names: tuple[str, str]
     """Of the source and of its own lane's stream, for the log."""
     latency: Latency | None = None
+    learn: Callable[[], Iterable[Event]] | None = None
+    """What is left to do about what was read, once it is written; what there is to tell of it."""
     all_gone: Callable[[], Awaitable[None]] | None = None
     """Waits, at the end, until everything that came from the source is in a lane."""
 
@@ -179,6 +185,9 @@ class Direction:
                 await self.own.flush()
                 if self.latency is not None:
                     self.latency.add(perf_counter() - read_at)
+                if self.learn is not None:
+                    for event in self.learn():
+                        log(event)
                 await self.other.settle()
         except trio.BrokenResourceError:  # whoever should have read it has gone
             log(_closed(sink_name))

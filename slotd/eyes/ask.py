@@ -34,10 +34,12 @@ def ask(path: str, wait_s: float = LONGEST_WAIT_S) -> dict[str, object]:
     except OSError as error:
         reason, way_out = error.strerror or str(error), "name the control socket of a slotd"
     else:
-        status = _status(answer)
-        if status is not None:
-            return status
+        said = _said(answer)
+        if "slotd" in said:
+            return said
         reason, way_out = "what answers there is no slotd", "name the control socket of a slotd"
+        if "error" in said:
+            reason, way_out = f"slotd says: {said['error']}", "see its log"
     raise NoAnswerError(f"socket {path}: {reason}: {way_out}")
 
 
@@ -63,9 +65,10 @@ def _bound(asking: socket.socket, deadline: float) -> None:
     asking.settimeout(left)
 
 
-def _status(answer: bytes) -> dict[str, object] | None:
+def _said(answer: bytes) -> dict[str, object]:
+    """Return the object that was answered; an empty one where it is none."""
     try:
-        status = json.loads(answer)
+        said = json.loads(answer)
     except (ValueError, RecursionError):
-        return None
-    return status if isinstance(status, dict) and "slotd" in status else None
+        return {}
+    return said if isinstance(said, dict) else {}

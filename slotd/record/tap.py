@@ -55,7 +55,7 @@ class RecordingSidecar(Sidecar):
     def _told(self, output: Output) -> Output:
         """Hand over what there is to tell, and follow it."""
         output = super()._told(output)
-        recorder, model = self._recorder, self.model
+        recorder, model = self._recorder, self._model
         if recorder is None or (model.requests == self._recorded and not output.events):
             return output
         try:

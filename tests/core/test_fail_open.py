@@ -202,6 +202,7 @@ def test_a_token_that_fails_among_others_costs_its_own_slot_only() -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(sidecar, "take_token", fail_of_slot_0)
         talk.sidecar.from_engine(b"BT 0 5\nBT 1 6\nBT 0 7\nBT 1 8\n", 1.0)
+        talk.sidecar.learn()
     talk.play("<< BDONE 0 3 stop 1.0\n<< BDONE 1 3 stop 1.0")
     assert talk.holds(0) == ""
     assert talk.holds(1).startswith("4,5,6")

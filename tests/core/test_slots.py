@@ -2,6 +2,9 @@
 
 import pytest
 
+from slotd.core import sidecar
+from slotd.core.model import Model
+from slotd.core.slot_lines import take_token
 from slotd.core.state import Activity
 from tests.core.transcript import Transcript
 
@@ -217,3 +220,45 @@ def test_what_happened_in_a_slot_is_told() -> None:
     assert talk.told("slot_done") == [
         {"request": 1, "slot": 0, "client_slot": 2, "generated": 2, "finish": "stop", "ms": 1.0}
     ]
+
+
+def test_of_an_engine_that_has_ended_nothing_is_believed() -> None:
+    talk = Transcript()
+    talk.solo("1,2,3")
+    talk.fill(1, "4,5,6")
+    talk.play(">> GEN 9 7,8,9")
+    talk.sidecar.engine_eof(talk.now)
+    after = talk.sidecar.snapshot(talk.now)
+    assert (after.slots, after.main, after.in_flight) == ((), None, ())
+    assert not after.capabilities.ready
+
+
+def test_tokens_are_passed_on_before_they_are_taken_in_and_count_in_whatever_comes_next() -> None:
+    talk = Transcript()
+    slot = talk.admit(0, "1,2,3", tokens="")
+    numbers = []
+
+    def note(model: Model, number: int, token: int) -> None:
+        numbers.append(token)
+        take_token(model, number, token)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sidecar, "take_token", note)
+        passed = talk.sidecar.from_engine(b"BT %d 6\nBT %d 7\n" % (slot, slot), 1.0)
+        assert b"".join(passed.to_client) == b"BT 0 6\nBT 0 7\n"
+        assert numbers == []
+        assert talk.sidecar.learn() == []
+        assert numbers == [6, 7]
+        # Without being told to learn, it begins with that all the same.
+        talk.sidecar.from_engine(b"BT %d 8\n" % slot, 1.0)
+        talk.sidecar.from_engine(b"BDONE %d 4 stop 1.0\n" % slot, 1.0)
+        assert numbers == [6, 7, 8]
+    assert talk.holds(slot).endswith("6,7")
+    assert talk.drifts() == []
+
+
+def test_what_a_token_contradicts_is_told_when_it_is_taken_in() -> None:
+    talk = Transcript()
+    talk.sidecar.from_engine(b"BT 2 6\n", 1.0)
+    (event,) = talk.sidecar.learn()
+    assert (event.name, event.fields["fact"]) == ("drift", "batch_token")

@@ -98,6 +98,7 @@ class Transcript:
         else:
             output = self.sidecar.from_engine(data, self.now)
             assert output.to_engine == []
+            output.events += self.sidecar.learn()
         self.events += output.events
         return b"".join(output.to_engine + output.to_client)
 

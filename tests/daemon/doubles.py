@@ -24,6 +24,9 @@ class Plain:
         self.told.append(("engine", data, now))
         return Output(to_client=[data])
 
+    def learn(self) -> list[Event]:
+        return []
+
     def client_eof(self, now: float) -> Output:
         self.told.append(("client", b"", now))
         return Output()

@@ -18,6 +18,8 @@ from attrs import frozen
 HANGS_AFTER_S = 120.0
 """Seconds a search may take beyond its time: starting, and one long input."""
 
+HANGS = f"not ended {HANGS_AFTER_S:.0f} s after its time: an input hangs, or the machine starves"
+
 
 @frozen
 class Report:
@@ -34,10 +36,9 @@ class Report:
 def guided(target: str, seconds: float, findings: Path) -> Report:
     """Fuzz by coverage, in a process of its own."""
     (findings / target).mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "tests.fuzz.guided", target, str(int(seconds)), str(findings)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=seconds + HANGS_AFTER_S, check=False
-    )
+    done = _searched("tests.fuzz.guided", target, str(int(seconds)), str(findings))
+    if done is None:
+        return Report(target, "coverage", 0, 0, HANGS)
     runs = re.findall(r"stat::number_of_executed_units: *(\d+)", done.stderr)
     edges = re.findall(r"cov: (\d+)", done.stderr)
     fault = None
@@ -49,13 +50,24 @@ def guided(target: str, seconds: float, findings: Path) -> Report:
 
 def unguided(target: str, seconds: float, findings: Path) -> Report:
     """Fuzz by what happens, in a process of its own."""
-    command = [sys.executable, "-m", "tests.fuzz.alone", target, str(seconds), str(findings)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=seconds + HANGS_AFTER_S, check=False
-    )
+    done = _searched("tests.fuzz.alone", target, str(seconds), str(findings))
+    if done is None:
+        return Report(target, "behaviour", 0, 0, HANGS)
     numbers = done.stdout.split()
     runs, features = map(int, numbers[:2]) if len(numbers) >= 2 else (0, 0)
     return Report(target, "behaviour", runs, features, done.stderr if done.returncode else None)
+
+
+def _searched(
+    module: str, target: str, seconds: str, findings: str
+) -> subprocess.CompletedProcess[str] | None:
+    """Run a search; None: it had not ended long after its time."""
+    command = [sys.executable, "-m", module, target, seconds, findings]
+    most = float(seconds) + HANGS_AFTER_S
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=most, check=False)
+    except subprocess.TimeoutExpired:
+        return None
 
 
 def fuzz(targets: list[str], seconds: float, findings: Path) -> list[Report]:
