@@ -74,7 +74,10 @@ class ControlServer:
         try:
             return f"{json_text(self._status())}\n".encode()
         except Exception as failure:  # noqa: BLE001 - looking at it must not end the relay
-            return b'{"error":"the status cannot be made: %s"}\n' % type(failure).__name__.encode()
+            return (
+                b'{"error":"slotd: the status cannot be made: %s"}\n'
+                % type(failure).__name__.encode()
+            )
 
 
 async def _question(reader: PolledReader) -> bytes:

@@ -38,8 +38,8 @@ def ask(path: str, wait_s: float = LONGEST_WAIT_S) -> dict[str, object]:
         if "slotd" in said:
             return said
         reason, way_out = "what answers there is no slotd", "name the control socket of a slotd"
-        if "error" in said:
-            reason, way_out = f"slotd says: {said['error']}", "see its log"
+        if str(said.get("error")).startswith("slotd: "):
+            reason, way_out = f"answers {said['error']}", "report it"
     raise NoAnswerError(f"socket {path}: {reason}: {way_out}")
 
 

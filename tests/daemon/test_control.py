@@ -27,7 +27,9 @@ async def test_a_status_that_cannot_be_made_is_an_answer_and_ends_nothing(tmp_pa
                 await asking.send_all(b'{"ask":"status"}\n')
                 answer = b"".join([bytes(piece) async for piece in asking])
                 await asking.aclose()
-                assert json.loads(answer) == {"error": "the status cannot be made: LookupError"}
-            with pytest.raises(NoAnswerError, match="slotd says: the status cannot be made"):
+                assert json.loads(answer) == {
+                    "error": "slotd: the status cannot be made: LookupError"
+                }
+            with pytest.raises(NoAnswerError, match="the status cannot be made"):
                 await trio.to_thread.run_sync(ask, path)
             nursery.cancel_scope.cancel()
