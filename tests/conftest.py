@@ -4,14 +4,18 @@ Lives here: which files take longest; they come first, so that none of them runs
 while the other workers have nothing left. Must not live here: any fixture.
 """
 
+import os
 import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-# Hypothesis times no example: how busy the machine is is none of a test's business.
-settings.register_profile("untimed", deadline=None)
+# Hypothesis times no example: how busy the machine is is none of a test's business. SLOTD_EXAMPLES
+# makes it try more or fewer of them, where a test does not say how many.
+settings.register_profile(
+    "untimed", deadline=None, max_examples=int(os.environ.get("SLOTD_EXAMPLES", "100"))
+)
 settings.load_profile("untimed")
 
 LONGEST_FIRST = [
