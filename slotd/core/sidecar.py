@@ -123,8 +123,7 @@ class Sidecar:
 
     def from_client(self, data: bytes, now: float) -> Output:
         """Take bytes the client wrote."""
-        self._learn()
-        self._now = now
+        self._at(now)
         output = Output()
         for item in self._client.feed(data):
             if self._quits:  # nothing it still says can be meant for this engine
@@ -135,12 +134,10 @@ class Sidecar:
 
     def from_engine(self, data: bytes, now: float) -> Output:
         """Take bytes the engine wrote."""
-        self._learn()
-        self._now = now
+        self._at(now)
         output = Output()
         for item in self._engine.feed(data):
             if not isinstance(item, TokenRun):
-                self._learn()
                 self._engine_line(item, now, output)
             elif self._detour is None and self._drain is None:
                 self._token_run(item, output)
@@ -166,8 +163,8 @@ class Sidecar:
         the engine's lines are still this client's, and no other client's may be given to
         `from_client`; from then on every slot is idle for the next client and keeps its history.
         """
-        self._learn()
-        self._now, self._drained_since, self._quits = now, now, False
+        self._at(now)
+        self._drained_since, self._quits = now, False
         self._client.finish()
         self._inside_client_line, self._frame = False, b""
         if self._detour is not None:
@@ -194,8 +191,7 @@ class Sidecar:
 
         It is then, when nothing is on its way but lines that may have no answer.
         """
-        self._learn()
-        self._now = now
+        self._at(now)
         if self._drain is not None:
             self._guarded(self._drain.silent, nothing)
             self._end_drain(self._drain)
@@ -213,8 +209,7 @@ class Sidecar:
         waits for a park goes on waiting: the engine's stream is not to end before it `holds`
         nothing any more.
         """
-        self._learn()
-        self._now = now
+        self._at(now)
         output = Output()
         for item in map(_last_line, self._client.finish()):
             self._client_item(item, output)
@@ -229,11 +224,10 @@ class Sidecar:
 
     def engine_eof(self, now: float) -> Output:
         """Take the end of the engine's stream: nothing is believed of it any more."""
-        self._learn()
-        self._now = now
+        self._at(now)
         output = Output()
         for item in self._engine.finish():
-            self._engine_item(item, now, output)
+            self._follow(self._guarded(parse_engine_line, engine_opaque, item), now, output)
         if self._detour is not None and (words := self._detour.last_words(self._model)):
             output.to_client.append(words)
         self._told(output)
@@ -274,15 +268,21 @@ class Sidecar:
                 for slot, token in run.tokens():
                     self._guarded(take_token, lost_token, self._model, slot, token)
 
+    def _at(self, now: float) -> None:
+        """Begin what is asked for at `now`, with everything known that came before it."""
+        self._learn()
+        self._now = now
+
     def _engine_line(self, item: RawItem, now: float, output: Output) -> None:
         """Take in and pass on one line, and what a client that has gone makes of it."""
-        self._engine_item(item, now, output)
-        if self._drain is not None:
-            output.to_engine.extend(self._go_on_draining(self._drain, item))
-
-    def _engine_item(self, item: RawItem, now: float, output: Output) -> None:
-        """Take one line in and pass it on, unless it is about slotd's own request."""
+        self._learn()
         line = self._guarded(parse_engine_line, engine_opaque, item)
+        self._follow(line, now, output)
+        if self._drain is not None:
+            output.to_engine.extend(self._go_on_draining(self._drain, line))
+
+    def _follow(self, line: EngineLine, now: float, output: Output) -> None:
+        """Take one line in and pass it on, unless it is about slotd's own request."""
         detour = self._detour
         if detour is None:
             output.to_client.append(self._take_in(line, now))
@@ -302,8 +302,7 @@ class Sidecar:
 
     # -- a client that has gone --------------------------------------------------------------------
 
-    def _go_on_draining(self, drain: Drain, item: RawItem) -> list[bytes]:
-        line = self._guarded(parse_engine_line, engine_opaque, item)
+    def _go_on_draining(self, drain: Drain, line: EngineLine) -> list[bytes]:
         orders = self._guarded(drain.follow, no_orders, line)
         self._end_drain(drain)
         return orders

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from slotd.core.detour import MOST_BYTES, MOST_LINES
 from slotd.policy.settings import PolicySettings
 from tests.emulated_park.transcript import (
+    AN_ADMISSION_LEAVES,
     BEFORE_THE_COPY,
     HELD,
     LONG,
@@ -64,12 +65,7 @@ def test_an_admission_goes_on_as_soon_as_nothing_can_be_stopped_any_more() -> No
         f"""
         >> BGEN 3 5 1,2,3
            > BGEN 1 2 {LONG},500
-        << RESUME {HELD}
-        << T 600
-           > BGEN 0 5 1,2,3
-        << DONE 1 {HELD + 1} 1.0 1.0 length 0 0 {HELD}
-        << BADM 1 1
-           > BSTOP 1
+        {AN_ADMISSION_LEAVES}
         << RESUME 0
            =
         << BT 1 601
@@ -205,12 +201,7 @@ def test_a_stop_of_the_waiting_requests_own_slot_waits_for_it() -> None:
         >> BSTOP 3
         >> BSTOP 2
            =
-        << RESUME {HELD}
-        << T 600
-           > BGEN 0 5 1,2,3
-        << DONE 1 {HELD + 1} 1.0 1.0 length 0 0 {HELD}
-        << BADM 1 1
-           > BSTOP 1
+        {AN_ADMISSION_LEAVES}
         << RESUME 0
            > BSTOP 0
            < RESUME 0
@@ -230,12 +221,7 @@ def test_a_request_behind_it_waits_until_the_slot_is_free_again() -> None:
         f"""
         >> BGEN 0 5 1,2,3
            > BGEN 1 2 {LONG},500
-        << RESUME {HELD}
-        << T 600
-           > BGEN 0 5 1,2,3
-        << DONE 1 {HELD + 1} 1.0 1.0 length 0 0 {HELD}
-        << BADM 1 1
-           > BSTOP 1
+        {AN_ADMISSION_LEAVES}
         << RESUME 0
            =
         << T 7
@@ -302,12 +288,7 @@ def next_park(talk: ParkTranscript) -> None:
            > BGEN 1 2 {LONG},500
         >> GEN 5 7,8
         >> STOP
-        << RESUME {HELD}
-        << T 600
-           > BGEN 0 5 1,2,3
-        << DONE 1 {HELD + 1} 1.0 1.0 length 0 0 {HELD}
-        << BADM 1 1
-           > BSTOP 1
+        {AN_ADMISSION_LEAVES}
         << RESUME 0
            =
         << T 7

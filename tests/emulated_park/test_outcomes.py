@@ -4,7 +4,7 @@ import pytest
 from attrs import evolve
 
 from slotd.core.own_park import AFFORDABLE_READ, FAILURES
-from tests.emulated_park.transcript import HELD, LONG, ParkTranscript, parking
+from tests.emulated_park.transcript import AN_ADMISSION_LEAVES, HELD, LONG, ParkTranscript, parking
 
 SENT = f"""
     >> GEN 5 1,2,3
@@ -218,12 +218,7 @@ def test_an_err_after_an_admission_has_left_is_its_answer() -> None:
         f"""
         >> BGEN 3 5 1,2,3
            > BGEN 1 2 {LONG},500
-        << RESUME {HELD}
-        << T 600
-           > BGEN 0 5 1,2,3
-        << DONE 1 {HELD + 1} 1.0 1.0 length 0 0 {HELD}
-        << BADM 1 1
-           > BSTOP 1
+        {AN_ADMISSION_LEAVES}
         << ERR no
            =
         << BT 1 601

@@ -37,6 +37,15 @@ THE_COPY = f"""
        > BSTOP 0
     << BT 0 601
     """
+AN_ADMISSION_LEAVES = f"""
+    << RESUME {HELD}
+    << T 600
+       > BGEN 0 5 1,2,3
+    << DONE 1 {HELD + 1} 1.0 1.0 length 0 0 {HELD}
+    << BADM 1 1
+       > BSTOP 1
+    """
+"""The copy into slot 1; an admission to slot 0 leaves as soon as its first token is there."""
 
 
 class ParkTranscript(Transcript):
