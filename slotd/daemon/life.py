@@ -6,7 +6,8 @@ what has to be stopped when a client goes (`slotd.core.drain`).
 
 A client's end of input, a client that no longer reads, its `QUIT` where the engine is kept loaded,
 and slotd's own end are the same: no more of its lines are read, what it had asked for is stopped,
-and it is given the engine's lines until that is done. The one after it is served from then on.
+and it is given the engine's lines until that is done: at the least what a fresh engine prints, as
+that would not have read a word before. The one after it is served from then on.
 
 An engine that prints nothing for a while although something of a client's is still to end does not
 end it any more, or the client does not take the lines: first the client is cut off, then the engine
@@ -161,8 +162,15 @@ class Life:
         await upstream.run(self._clock, self._take, self._log, nursery)
 
     async def _in_step(self, client: Client) -> None:
-        """Wait until nothing of a client's is under way, however that is brought about."""
-        while not self.sidecar.drained or self._to_engine.ended:
+        """Wait until nothing of a client's is under way, however that is brought about.
+
+        One that still listens to an engine that still loads gets what that greets with.
+        """
+        while (
+            not self.sidecar.drained
+            or self._to_engine.ended
+            or not (self.outlet.is_greeted or client.gone)
+        ):
             if self._desk.closed and not self.outlet.is_greeted:
                 return  # whatever it is to do, it has not begun
             self._heard = trio.Event()

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-SLOTD = (sys.executable, "-c", "from slotd.cli.main import main; main()")
+SLOTD = (sys.executable, "-m", "slotd")
+SLOTD_ENGINE = (sys.executable, "-P", "-m", "slotd.cli.engine")
 
 
 def behind_slotd(engine: Sequence[str], log: Path, *options: str) -> list[str]:

@@ -6,7 +6,7 @@ here: the rows themselves (`engines`).
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from tests.clients.levels import ACTIVE_ROWS, CHECKPOINTS, GROUPS, clean_environ
 from tests.clients.reference import TURN, engine_command, expected_tokens
 from tests.clients.slotd import alarms, behind_slotd, named, read_log
 from tests.compatibility.engines import ROWS
-from tests.faults.forked import ForkServer, fork_server
 from tests.faults.talk import talking
 
 Tokens = tuple[int, ...]
@@ -186,20 +185,14 @@ NOT_SHOWN = {
 }
 
 
-@pytest.fixture(scope="module")
-def forks() -> Iterator[ForkServer]:
-    with fork_server() as server:
-        yield server
-
-
 @pytest.mark.parametrize("name", SHOWN)
-async def test_the_reference_engine_shows_it(name: str, tmp_path: Path, forks: ForkServer) -> None:
+async def test_the_reference_engine_shows_it(name: str, tmp_path: Path) -> None:
     shown = SHOWN[name]
     log, ledger = tmp_path / "log", tmp_path / "ledger"
     engine = engine_command(*shown.options, "--ledger", str(ledger))
     command = behind_slotd(engine, log, *shown.slotd)
     environment = clean_environment() | dict(shown.variables)
-    async with talking(command, environment, tmp_path / "errors", start=forks.start) as talk:
+    async with talking(command, environment, tmp_path / "errors") as talk:
         await talk.until(b"READY")
         for line, ends in shown.lines:
             await talk.say(f"{line}\n".encode())

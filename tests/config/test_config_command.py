@@ -10,7 +10,8 @@ from click.testing import CliRunner
 from slotd.cli.config import config
 from slotd.cli.main import COMMANDS
 from slotd.config.options import OPTIONS
-from tests.daemon.processes import SLOTD, SLOTD_ENGINE, outcome
+from tests.clients.slotd import SLOTD, SLOTD_ENGINE
+from tests.daemon.processes import outcome
 
 
 def test_every_setting_is_listed_with_its_origin(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,13 +12,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from tests.clients.forks import BlockingFork, can_be_forked
+from tests.clients.slotd import SLOTD
+
 HANGS_AFTER = 600
 """Seconds after which a process is taken for hanging: far more than any takes."""
 
-SLOTD = (sys.executable, "-m", "slotd")
-SLOTD_ENGINE = (sys.executable, "-P", "-m", "slotd.cli.engine")
+FORKED_WITH = {"stdin", "stdout", "stderr", "env", "bufsize"}
+"""What can be asked of a fork; slotd is started in the ordinary way where more is."""
 
-Process = subprocess.Popen[bytes]
+Process = subprocess.Popen[bytes] | BlockingFork
 
 
 def python_engine(directory: Path, body: str) -> list[str]:
@@ -41,7 +44,11 @@ def started(command: Sequence[str], **options: Any) -> Iterator[Process]:
     line of it then reads its end.
     """
     usual = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen(command, **{**usual, "start_new_session": True, **options})
+    process: Process
+    if can_be_forked(command) and options.keys() <= FORKED_WITH:
+        process = BlockingFork.start(command, **{**usual, **options})
+    else:
+        process = subprocess.Popen(command, **{**usual, "start_new_session": True, **options})
 
     def kill() -> None:
         with suppress(ProcessLookupError):
@@ -79,4 +86,4 @@ def outcome(command: Sequence[str], data: bytes = b"", **options: Any) -> tuple[
     """Run `command` to its end with `data` as its input: exit status, output, standard error."""
     with started(command, **{"stderr": subprocess.PIPE, **options}) as process:
         out, err = process.communicate(data, timeout=HANGS_AFTER)
-        return process.returncode, out, err
+        return process.wait(), out, err

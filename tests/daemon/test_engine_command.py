@@ -10,7 +10,8 @@ from click.testing import CliRunner
 
 from slotd.cli.shim import shim
 from slotd.cli.sources import Refusal
-from tests.daemon.processes import SLOTD_ENGINE, outcome
+from tests.clients.slotd import SLOTD_ENGINE
+from tests.daemon.processes import outcome
 
 ENGINE = f"""#!{sys.executable}
 import json, os, sys

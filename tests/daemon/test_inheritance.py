@@ -10,15 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.daemon.processes import (
-    SLOTD_ENGINE,
-    behind_slotd,
-    hear,
-    outcome,
-    python_engine,
-    say,
-    started,
-)
+from tests.clients.slotd import SLOTD_ENGINE
+from tests.daemon.processes import behind_slotd, hear, outcome, python_engine, say, started
 
 REPORTING = """
 import json, stat

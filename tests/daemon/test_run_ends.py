@@ -24,12 +24,12 @@ from tests.paths import REFENGINE
 
 def test_a_session_with_the_reference_engine_ends_when_its_input_does() -> None:
     engine = [sys.executable, str(REFENGINE), "--serve", "--batch", "2"]
-    status, out, err = outcome(behind_slotd(engine), b"GEN 2 1,2,3\nBGEN 1 1 4,5")
+    with started(behind_slotd(engine), stderr=subprocess.PIPE) as slotd:
+        assert [hear(slotd).split()[0] for _ in range(2)] == [b"INFO", b"READY"]
+        out, err = slotd.communicate(b"GEN 2 1,2,3\nBGEN 1 1 4,5", HANGS_AFTER)
+        assert slotd.wait(HANGS_AFTER) == 0
     lines = out.decode().splitlines()
-    assert status == 0
-    assert " ".join(line.split()[0] for line in lines) == (
-        "INFO READY RESUME PP T T DONE RESUME PP T DONE BADM"
-    )
+    assert " ".join(line.split()[0] for line in lines) == "RESUME PP T T DONE RESUME PP T DONE BADM"
     assert lines[-1] == "BADM 1 0"  # the client's own number, whatever slot was chosen
     assert b'"event":"place"' in err
 

@@ -13,7 +13,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from slotd.eyes.ask import NoAnswerError, ask
 from slotd.eyes.loopback import NotLoopbackError, loopback_address
 from slotd.eyes.metrics import metrics_text, registry
-from tests.daemon.processes import HANGS_AFTER, SLOTD, outcome, started
+from tests.clients.slotd import SLOTD
+from tests.daemon.processes import HANGS_AFTER, outcome, started
 from tests.eyes.statuses import answering, busy
 
 Samples = dict[tuple[str, str], float]

@@ -4,13 +4,9 @@ Lives here: the process, the two transcripts, and whose token each line is. Must
 goes wrong in a test.
 """
 
-import os
-import signal
-import subprocess
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
 
 import trio
 from attrs import Factory, define
@@ -26,16 +22,11 @@ from protocol import (
     parse_client_line,
     parse_engine_line,
 )
+from tests.clients.process import Process, started
 from tests.clients.reference import expected_tokens
-from tests.faults.forked import ForkedProcess
 
 HANGS_AFTER = 600
 """Seconds after which a conversation is taken for hanging: far more than any takes."""
-
-
-Process = trio.Process | ForkedProcess
-Start = Callable[[Sequence[str], Mapping[str, str], BinaryIO], Awaitable[Process]]
-"""Starts a command with an environment and standard error, leading a session of its own."""
 
 
 class OverError(Exception):
@@ -112,41 +103,17 @@ class Talk:
         return check_tokens(self.said, b"".join(self.heard))
 
 
-async def started(
-    command: Sequence[str], environment: Mapping[str, str], errors: BinaryIO
-) -> Process:
-    """Start a command as everybody does."""
-    return await trio.lowlevel.open_process(
-        command,
-        env=dict(environment),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=errors,
-        start_new_session=True,
-    )
-
-
 @asynccontextmanager
 async def talking(
     command: Sequence[str],
     environment: Mapping[str, str],
     stderr: Path,
     leaves_after: int | None = None,
-    start: Start = started,
 ) -> AsyncIterator[Talk]:
     """Start a process to talk to; at the end nothing of its session is left."""
     with trio.fail_after(HANGS_AFTER), stderr.open("wb") as errors:
-        process = await start(command, environment, errors)
-        try:
+        async with started(command, environment, errors) as process:
             yield Talk(process, leaves_after)
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            with trio.CancelScope(shield=True):
-                await process.wait()
-                for pipe in (process.stdin, process.stdout):
-                    if pipe is not None:
-                        await pipe.aclose()
 
 
 _NEVER_ANSWERED = (b"STOP", b"BSTOP", b"BYIELD", b"QUIT")

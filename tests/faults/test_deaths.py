@@ -11,8 +11,7 @@ from tests.clients.chosen import unchosen_lines
 from tests.clients.reference import engine_command
 from tests.clients.slotd import alarms, behind_slotd, named, read_log
 from tests.faults.conversation import ENGINE, ENVIRONMENT, MAX_NEW, converse
-from tests.faults.forked import ForkServer
-from tests.faults.talk import Start, Talk, started, talking
+from tests.faults.talk import Talk, talking
 
 AT_ONCE = 4
 """Conversations at a time, for the sake of the cores."""
@@ -46,7 +45,6 @@ async def cut_short(
     at: int,
     engine_dies: bool = False,
     client_leaves: bool = False,
-    start: Start = started,
 ) -> Cut:
     """Have the conversation with one or both gone after `at` lines of the engine."""
     log, errors, received = (directory / f"{name}-{at}" for name in ("log", "errors", "received"))
@@ -55,16 +53,14 @@ async def cut_short(
         engine = ["sh", "-c", 'tee -p "$0" | "$@"', str(received), *engine]
     leaves_after = at if client_leaves else None
     command = behind_slotd(engine, log)
-    async with talking(command, ENVIRONMENT, errors, leaves_after, start) as talk:
+    async with talking(command, ENVIRONMENT, errors, leaves_after) as talk:
         whole = await converse(talk)
         status = await (talk.end() if whole or not client_leaves else talk.leave())
         got = b"" if engine_dies else received.read_bytes()
         return Cut(at, talk, status, read_log(log), errors.read_text(), got)
 
 
-async def at_every_line(
-    directory: Path, forks: ForkServer, engine_dies: bool, client_leaves: bool
-) -> list[Cut]:
+async def at_every_line(directory: Path, engine_dies: bool, client_leaves: bool) -> list[Cut]:
     """Cut the conversation at each of its lines, the last one excepted."""
     whole = await cut_short(directory, 10_000)
     assert whole.talk.check_tokens() == MAX_NEW
@@ -76,7 +72,7 @@ async def at_every_line(
 
     async def run(at: int) -> None:
         async with limiter:
-            cuts.append(await cut_short(directory, at, engine_dies, client_leaves, forks.start))
+            cuts.append(await cut_short(directory, at, engine_dies, client_leaves))
 
     async with trio.open_nursery() as nursery:
         for at in range(1, lines):
@@ -94,8 +90,8 @@ def closed(cut: Cut) -> set[str]:
     return {event["stream"] for event in named(cut.events, "stream_closed")}
 
 
-async def test_the_engine_dies_at_every_line(tmp_path: Path, forks: ForkServer) -> None:
-    for cut in await at_every_line(tmp_path, forks, engine_dies=True, client_leaves=False):
+async def test_the_engine_dies_at_every_line(tmp_path: Path) -> None:
+    for cut in await at_every_line(tmp_path, engine_dies=True, client_leaves=False):
         # Every line it has printed arrives, and nothing else does.
         assert len(cut.talk.heard) == cut.at
         assert cut.talk.unfinished == b""
@@ -110,8 +106,8 @@ async def test_the_engine_dies_at_every_line(tmp_path: Path, forks: ForkServer) 
         }
 
 
-async def test_the_client_dies_at_every_line(tmp_path: Path, forks: ForkServer) -> None:
-    for cut in await at_every_line(tmp_path, forks, engine_dies=False, client_leaves=True):
+async def test_the_client_dies_at_every_line(tmp_path: Path) -> None:
+    for cut in await at_every_line(tmp_path, engine_dies=False, client_leaves=True):
         assert len(cut.talk.heard) == cut.at
         # Everything the client had said reaches the engine, which ends as it would without slotd:
         # by the end of its input, or because nobody reads it any more.
@@ -120,7 +116,7 @@ async def test_the_client_dies_at_every_line(tmp_path: Path, forks: ForkServer) 
         assert "client_in" in closed(cut) or "client_out" in closed(cut)
 
 
-async def test_both_die_at_every_line(tmp_path: Path, forks: ForkServer) -> None:
-    for cut in await at_every_line(tmp_path, forks, engine_dies=True, client_leaves=True):
+async def test_both_die_at_every_line(tmp_path: Path) -> None:
+    for cut in await at_every_line(tmp_path, engine_dies=True, client_leaves=True):
         assert len(cut.talk.heard) == cut.at
         assert cut.status == 1

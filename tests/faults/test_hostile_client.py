@@ -7,7 +7,6 @@ from tests.clients.chosen import unchosen_lines
 from tests.clients.reference import engine_command
 from tests.clients.slotd import behind_slotd, named, read_log
 from tests.faults.conversation import ENGINE, ENVIRONMENT, ids
-from tests.faults.forked import ForkServer
 from tests.faults.talk import Talk, talking
 
 LONG = ids(*range(5000, 5100))
@@ -34,14 +33,12 @@ HOSTILE: dict[str, tuple[bytes, int]] = {
 """What is said, and how often the engine answers with ERR."""
 
 
-async def test_nothing_a_client_says_harms_the_request_that_decodes(
-    tmp_path: Path, forks: ForkServer
-) -> None:
+async def test_nothing_a_client_says_harms_the_request_that_decodes(tmp_path: Path) -> None:
     """One conversation: everything hostile in turn, and an honest request after each."""
     log, errors, received = tmp_path / "log", tmp_path / "errors", tmp_path / "received"
     engine = engine_command(*ENGINE, "--step-ms", "2")
     engine = ["sh", "-c", 'tee -p "$0" | "$@"', str(received), *engine]
-    async with talking(behind_slotd(engine, log), ENVIRONMENT, errors, start=forks.start) as talk:
+    async with talking(behind_slotd(engine, log), ENVIRONMENT, errors) as talk:
         await talk.until(b"READY")
         await talk.say(b"BGEN 0 4000 " + LONG + b"\n")
         await talk.until(b"BADM 0 1")
@@ -75,7 +72,7 @@ async def _answers(talk: Talk, said: bytes, number: int) -> int:
 
 
 async def test_requests_while_another_is_on_the_control_lines_wait_their_turn(
-    tmp_path: Path, forks: ForkServer
+    tmp_path: Path,
 ) -> None:
     engine = engine_command(*ENGINE, "--step-ms", "1", "--read-tok-s", "20000", "--chunk", "64")
     requests = b"".join(
@@ -90,7 +87,7 @@ async def test_requests_while_another_is_on_the_control_lines_wait_their_turn(
         ]
     )
     log, errors = tmp_path / "log", tmp_path / "errors"
-    async with talking(behind_slotd(engine, log), ENVIRONMENT, errors, start=forks.start) as talk:
+    async with talking(behind_slotd(engine, log), ENVIRONMENT, errors) as talk:
         await talk.say(requests)
         await talk.until(b"DONE", b"BADM 0 1", b"ERR", b"ERR", b"BADM 1 1", b"BDONE 1", b"BDONE 0")
         await talk.end()

@@ -18,7 +18,6 @@ from tests.clients.levels import clean_environment
 from tests.clients.reference import engine_command
 from tests.clients.slotd import behind_slotd, named, read_log
 from tests.faults.conversation import ENGINE, ENVIRONMENT, ids
-from tests.faults.forked import ForkServer
 from tests.faults.talk import HANGS_AFTER, talking
 
 HOSTILE = Path(__file__).parent / "hostile_engine.py"
@@ -71,15 +70,13 @@ LIES: dict[str, tuple[bytes, Told, set[int]]] = {
 
 
 @pytest.mark.parametrize("name", LIES)
-async def test_a_lie_reaches_the_client_and_harms_no_request(
-    name: str, tmp_path: Path, forks: ForkServer
-) -> None:
+async def test_a_lie_reaches_the_client_and_harms_no_request(name: str, tmp_path: Path) -> None:
     lie, drifts, unknown = LIES[name]
     lies, log, errors = tmp_path / "lies", tmp_path / "log", tmp_path / "errors"
     lies.write_bytes(lie)
     reference = engine_command(*ENGINE, "--step-ms", "2")
     engine = [sys.executable, str(HOSTILE), reference[1], "BADM 0 1", str(lies), *reference[2:]]
-    async with talking(behind_slotd(engine, log), ENVIRONMENT, errors, start=forks.start) as talk:
+    async with talking(behind_slotd(engine, log), ENVIRONMENT, errors) as talk:
         await talk.until(b"READY")
         # A history is left in engine slot 2, and one decodes in engine slot 0 when the lie comes.
         await talk.say(b"BGEN 3 2 " + HELD + b"\n")

@@ -13,7 +13,6 @@ from tests.clients.levels import clean_environment
 from tests.clients.reference import engine_command, expected_tokens
 from tests.clients.slotd import behind_slotd, named, read_log
 from tests.faults.conversation import ENGINE, ENVIRONMENT, ids
-from tests.faults.forked import ForkServer
 from tests.faults.talk import HANGS_AFTER, Talk, check_tokens, talking
 
 LONG = ids(*range(5000, 5100))
@@ -23,13 +22,11 @@ PIPES = 400_000
 """More bytes than both pipes from the engine to the client, and what slotd holds, have room for."""
 
 
-async def test_a_client_that_does_not_read_can_still_stop_what_runs(
-    tmp_path: Path, forks: ForkServer
-) -> None:
+async def test_a_client_that_does_not_read_can_still_stop_what_runs(tmp_path: Path) -> None:
     """Two slots decode and a solo request runs when it stops reading; then it sends its stops."""
     log, errors = tmp_path / "log", tmp_path / "errors"
     engine = engine_command(*ENGINE)
-    async with talking(behind_slotd(engine, log), ENVIRONMENT, errors, start=forks.start) as talk:
+    async with talking(behind_slotd(engine, log), ENVIRONMENT, errors) as talk:
         await talk.until(b"READY")
         for slot in (b"0", b"1"):
             await talk.say(b"BGEN " + slot + b" 200000 " + LONG + b"," + slot + b"\n")
@@ -62,10 +59,10 @@ async def test_a_client_that_does_not_read_can_still_stop_what_runs(
     assert "Traceback" not in errors.read_text()
 
 
-async def test_an_engine_that_is_stopped_and_goes_on(tmp_path: Path, forks: ForkServer) -> None:
+async def test_an_engine_that_is_stopped_and_goes_on(tmp_path: Path) -> None:
     log, errors = tmp_path / "log", tmp_path / "errors"
     engine = engine_command(*ENGINE, "--step-ms", "2")
-    async with talking(behind_slotd(engine, log), ENVIRONMENT, errors, start=forks.start) as talk:
+    async with talking(behind_slotd(engine, log), ENVIRONMENT, errors) as talk:
         await talk.until(b"READY")
         pid = engine_of(talk.process.pid)
         await talk.say(b"BGEN 0 100 " + LONG + b"\n")
@@ -136,12 +133,10 @@ def test_a_client_that_is_stopped_and_goes_on(tmp_path: Path) -> None:
     assert named(read_log(log), "drift") == []
 
 
-async def test_an_engine_that_stalls_for_good_ends_when_slotd_is_asked_to(
-    tmp_path: Path, forks: ForkServer
-) -> None:
+async def test_an_engine_that_stalls_for_good_ends_when_slotd_is_asked_to(tmp_path: Path) -> None:
     log, errors = tmp_path / "log", tmp_path / "errors"
     engine = engine_command(*ENGINE, "--stall-after", "14")
-    async with talking(behind_slotd(engine, log), ENVIRONMENT, errors, start=forks.start) as talk:
+    async with talking(behind_slotd(engine, log), ENVIRONMENT, errors) as talk:
         await talk.until(b"READY")
         await talk.say(b"BGEN 0 4 " + LONG + b"\nBGEN 1 20 " + OTHER + b"\n")
         await talk.until(b"BADM 0 1")

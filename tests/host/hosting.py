@@ -17,15 +17,8 @@ from attrs import frozen
 from slotd.eyes.ask import ask
 from tests.clients.levels import clean_environment
 from tests.clients.reference import engine_command, expected_tokens
-from tests.daemon.processes import (
-    HANGS_AFTER,
-    SLOTD,
-    Process,
-    hear,
-    python_engine,
-    say,
-    started,
-)
+from tests.clients.slotd import SLOTD
+from tests.daemon.processes import HANGS_AFTER, Process, hear, python_engine, say, started
 
 SIMULATED = (sys.executable, "-m", "slotd.sim", "--serve")
 
@@ -77,7 +70,15 @@ class Host:
         return found
 
     def status(self) -> dict[str, Any]:
-        return ask(self.control, wait_s=HANGS_AFTER)
+        """Return the status of a moment after it was asked for, not one that is given again."""
+        given: dict[str, Any] = ask(self.control, wait_s=HANGS_AFTER)
+
+        def fresh() -> dict[str, Any]:
+            status: dict[str, Any] = ask(self.control, wait_s=HANGS_AFTER)
+            return status if status["slotd"]["uptime_s"] > given["slotd"]["uptime_s"] else {}
+
+        found: dict[str, Any] = wait_until(fresh)
+        return found
 
     @contextmanager
     def client(self, **options: Any) -> Iterator[Process]:

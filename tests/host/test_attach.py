@@ -12,16 +12,8 @@ import pytest
 
 from tests.clients.levels import clean_environment
 from tests.clients.reference import engine_command, expected_tokens
-from tests.daemon.processes import (
-    HANGS_AFTER,
-    SLOTD,
-    SLOTD_ENGINE,
-    hear,
-    outcome,
-    python_engine,
-    say,
-    started,
-)
+from tests.clients.slotd import SLOTD, SLOTD_ENGINE
+from tests.daemon.processes import HANGS_AFTER, hear, outcome, python_engine, say, started
 from tests.host.hosting import (
     Host,
     engine_pid,
@@ -94,6 +86,23 @@ def test_a_client_that_attaches_while_the_model_loads_waits_for_ready(tmp_path: 
         assert tuple(run_in_slot(client, 1, prompt, 3)[1]) == expected_tokens(prompt, 3)
 
 
+@pytest.mark.parametrize("last", [b"", b"QUIT\n"])
+def test_one_that_has_said_its_last_while_it_loads_still_hears_it(
+    tmp_path: Path, last: bytes
+) -> None:
+    engine, gate = held_up(tmp_path, engine_command("--batch", "2"))
+    with hosted(tmp_path, engine) as host, host.client() as client:
+        host.told("client_attached")
+        say(client, last)
+        assert client.stdin is not None
+        client.stdin.close()
+        assert host.told("stream_closed")[0]["stream"] == "client_in"
+        let_go(gate)
+        assert greeting(client)[-1].startswith("READY")
+        assert hear(client) == b""
+        assert client.wait(HANGS_AFTER) == 0
+
+
 def test_one_that_goes_while_it_loads_leaves_the_next_in_step(tmp_path: Path) -> None:
     engine, gate = held_up(tmp_path, engine_command("--batch", "2"))
     with hosted(tmp_path, engine) as host:
@@ -137,12 +146,11 @@ def test_everything_a_dying_engine_printed_arrives(obedient: Host) -> None:
 def test_a_second_client_is_told_so_and_refused(obedient: Host) -> None:
     with obedient.client() as client:
         greeting(client)
-        attached = obedient.status()["client"]["pid"]
         status, out, err = outcome([*SLOTD, "attach", obedient.socket])
         assert (status, out) == (75, b"")
         assert err.decode() == (
             f"slotd attach: socket {obedient.socket}: refused: "
-            f"another client (process {attached}) is attached: end it first\n"
+            f"another client (process {client.pid}) is attached: end it first\n"
         )
         assert obedient.told("client_refused")[0]["message"].startswith("another client")
         say(client, b"exit 6\n")

@@ -10,16 +10,8 @@ import pytest
 
 from tests.clients.levels import clean_environment
 from tests.clients.reference import engine_command, expected_tokens
-from tests.daemon.processes import (
-    HANGS_AFTER,
-    SLOTD,
-    Process,
-    behind_slotd,
-    hear,
-    outcome,
-    say,
-    started,
-)
+from tests.clients.slotd import SLOTD
+from tests.daemon.processes import HANGS_AFTER, Process, behind_slotd, hear, outcome, say, started
 from tests.host.hosting import (
     KEPT,
     Host,

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.clients.reference import engine_command
-from tests.daemon.processes import HANGS_AFTER, SLOTD, hear, outcome, python_engine, say
+from tests.clients.slotd import SLOTD
+from tests.daemon.processes import HANGS_AFTER, hear, outcome, python_engine, say
 from tests.host.hosting import (
     KEPT,
     conversation,

@@ -18,7 +18,8 @@ from slotd.daemon.notify import Notifier
 from slotd.daemon.service import Service
 from tests.clients.levels import clean_environment
 from tests.clients.reference import engine_command
-from tests.daemon.processes import HANGS_AFTER, SLOTD, Process, outcome, python_engine, say, started
+from tests.clients.slotd import SLOTD
+from tests.daemon.processes import HANGS_AFTER, Process, outcome, python_engine, say, started
 from tests.host.hosting import (
     Host,
     greeting,

@@ -3,7 +3,8 @@
 import stat
 from pathlib import Path
 
-from tests.daemon.processes import SLOTD, outcome, say
+from tests.clients.slotd import SLOTD
+from tests.daemon.processes import outcome, say
 from tests.host.hosting import greeting, hear_until, hosted, reference, run_in_slot
 
 SECRET = 130_000

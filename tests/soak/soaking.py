@@ -146,7 +146,7 @@ async def soak(seconds: float, directory: Path, seed: int = 1, *options: str) ->
     environment = clean_environment() | ACTIVE_ROWS | CHECKPOINTS
     serve = ServeSettings(long_read=300, stale_lines=True)
     bound = 2 * seconds + 120
-    async with open_client(command, environment, serve, hangs_after=bound) as client:
+    async with open_client(command, environment, serve, hangs_after=bound, fork=False) as client:
         soaked = Soaked(Watch(client.process.pid))
         began = trio.current_time()
         async with trio.open_nursery() as nursery:

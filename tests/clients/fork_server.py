@@ -1,11 +1,11 @@
-"""`python -m tests.faults.fork_server`: slotd started without its imports, again and again.
+"""`python -m tests.clients.fork_server`: slotd started without its imports, again and again.
 
-Lives here: one process that has imported all that `slotd run` does, and a fork of it for every
-start it is asked for. Must not live here: asking (`forked`).
+Lives here: one process that has imported all that slotd's processes do, and a fork of it for every
+start it is asked for. Must not live here: asking (`forks`).
 
-What is asked for comes over the unix socket that is standard input: the arguments and the
-environment, with the descriptors of standard input, output and error and one more, which gets the
-exit status when the process has ended. The process id is the answer.
+What is asked for comes over the unix socket that is standard input: the program, its arguments and
+its environment, with the descriptors of standard input, output and error and one more, which gets
+the exit status when the process has ended. The process id is the answer.
 """
 
 import gc
@@ -14,13 +14,26 @@ import os
 import select
 import socket
 import sys
+from collections.abc import Callable
 
 from attrs import Factory, define
 
+import slotd.cli.attach
+import slotd.cli.engine
+import slotd.cli.host
+import slotd.cli.main
 import slotd.cli.run
-import slotd.daemon.run  # noqa: F401 - so that the forks need not import it
-from slotd.cli.main import main
+import slotd.cli.status
+import slotd.daemon.attach
+import slotd.daemon.host
+import slotd.daemon.run
+import slotd.eyes.ask
 
+PROGRAMS: dict[str, Callable[[], None]] = {
+    "slotd": slotd.cli.main.main,
+    "slotd-engine": slotd.cli.engine.main,
+}
+"""What can be started, by name."""
 MOST_BYTES = 1 << 18
 MOST_DESCRIPTORS = 1 << 16
 READY = b"ready"
@@ -34,8 +47,11 @@ class _Server:
     ends: dict[int, tuple[int, int]] = Factory(dict)
     """By the descriptor that shows its end: a process id and where its status goes."""
 
-    def serve(self) -> bool:
-        """Start what is asked for until nobody asks any more; True: this is such a process."""
+    def serve(self) -> str | None:
+        """Start what is asked for until nobody asks any more; return what this process is to run.
+
+        None is returned in the server, the name of a program in a fork.
+        """
         self.connection.send(READY)
         while True:
             asking = self.connection.fileno()
@@ -46,11 +62,11 @@ class _Server:
                     continue
                 data, given, _, _ = socket.recv_fds(self.connection, MOST_BYTES, 4)
                 if not data:
-                    return False
-                if self._start(data, given):
-                    return True
+                    return None
+                if (program := self._start(data, given)) is not None:
+                    return program
 
-    def _start(self, data: bytes, given: list[int]) -> bool:
+    def _start(self, data: bytes, given: list[int]) -> str | None:
         asked = json.loads(data)
         pid = os.fork()
         if not pid:
@@ -60,17 +76,19 @@ class _Server:
             # Nothing but the standard descriptors, as after a start.
             self.connection.detach()
             os.closerange(3, MOST_DESCRIPTORS)
-            for name, number, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):
-                setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115 - to the end
+            sys.stdin = open(0, closefd=False)  # noqa: SIM115 - open to the end, as all three
+            sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+            sys.stderr = open(2, "w", closefd=False, errors="backslashreplace")  # noqa: SIM115
             os.environ.clear()
             os.environ.update(asked["environment"])
             sys.argv[1:] = asked["arguments"]
-            return True
+            program: str = asked["program"]
+            return program
         for descriptor in given[:3]:
             os.close(descriptor)
         self.ends[os.pidfd_open(pid)] = (pid, given[3])
         self.connection.send(b"%d" % pid)
-        return False
+        return None
 
     def _tell_status(self, descriptor: int) -> None:
         pid, told = self.ends.pop(descriptor)
@@ -83,6 +101,6 @@ class _Server:
 if __name__ == "__main__":
     with socket.socket(fileno=os.dup(0)) as asking:
         gc.freeze()
-        is_slotd = _Server(asking).serve()
-    if is_slotd:
-        main()
+        to_run = _Server(asking).serve()
+    if to_run is not None:
+        PROGRAMS[to_run]()
