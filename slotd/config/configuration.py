@@ -17,7 +17,7 @@ from attrs import field, frozen
 from slotd.config.errors import ConfigurationError
 from slotd.config.file import read_file, read_option
 from slotd.config.kinds import Value
-from slotd.config.options import OPTIONS, POLICY_NUMBERS, Option, option_named
+from slotd.config.options import OPTIONS, OWN_PATHS, POLICY_NUMBERS, Option, option_named
 from slotd.policy.settings import PolicySettings, SettingError
 
 DEFAULT_FILE = "/etc/slotd/slotd.toml"
@@ -71,7 +71,9 @@ class Sources:
         settings = {option.name: Setting(option, option.default, "default") for option in OPTIONS}
         for setting in (*self._from_file(), *self._from_environment(), *self._from_command_line()):
             settings[setting.option.name] = setting
-        return Configuration(settings)
+        configuration = Configuration(settings)
+        _check_paths(configuration)
+        return configuration
 
     def find(self, option: Option[T]) -> T:
         """Return the one value in force, for what can do without the others and their mistakes.
@@ -131,6 +133,20 @@ class Sources:
             value = _given("command line", option.key, option, text)
             given.append(Setting(option, value, "command line"))
         return given
+
+
+def _check_paths(configuration: Configuration) -> None:
+    """Refuse one path for two purposes, whose writers would be in each other's way."""
+    taken: dict[str, Option[str | None]] = {}
+    for option in OWN_PATHS:
+        path = configuration[option]
+        if path is None or path == os.devnull:
+            continue
+        other = taken.setdefault(os.path.realpath(path), option)
+        if other is not option:
+            raise ConfigurationError(
+                f"{option.name} and {other.name} are both {path!r}: give each a path of its own"
+            )
 
 
 def _given(where: str, name: str, option: Option[T], text: str) -> T:

@@ -224,6 +224,9 @@ OPTIONS: tuple[Option[Value], ...] = (
     LOG_LEVEL,
 )
 
+OWN_PATHS = (HOST_SOCKET, CONTROL_SOCKET, LEARNED_FILE, RECORD_FILE, LOG_FILE)
+"""Options that name what slotd itself makes and writes."""
+
 _BY_NAME = {option.name: option for option in OPTIONS}
 _BY_NAME |= {option.key: option for option in POLICY_NUMBERS}
 _BY_NAME |= {option.environment: option for option in OPTIONS}

@@ -222,6 +222,17 @@ def test_a_directory_is_no_file(tmp_path: Path) -> None:
     assert refusal(file=str(tmp_path)) == f"{tmp_path}: cannot be read: Is a directory: {way_out}"
 
 
+def test_one_path_for_two_purposes_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "also").symlink_to(tmp_path)
+    named = (("record.file", f"{tmp_path}/new"), ("log.file", f"{tmp_path}/also/new"))
+    with pytest.raises(ConfigurationError) as refusal:
+        load(*named)
+    assert str(refusal.value) == (
+        f"log.file and record.file are both '{tmp_path}/also/new': give each a path of its own"
+    )
+    load(("record.file", f"{tmp_path}/new"), ("log.file", f"{tmp_path}/other"))
+
+
 def test_an_unknown_setting_on_the_command_line_is_refused() -> None:
     assert refusal(("ttl", "1")) == (
         "command line: unknown setting 'ttl' (= '1'): 'slotd config' lists the names"
