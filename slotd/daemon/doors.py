@@ -5,6 +5,7 @@ and the refusal of each. Not here: who comes in (`slotd.daemon.reception`, `slot
 Light, as it is imported before the engine is started.
 """
 
+import fcntl
 import os
 import socket
 import stat
@@ -30,6 +31,10 @@ _TURNING_S = 2.0
 """For turning those away who wait for a slotd that cannot start."""
 _WORD_S = 0.1
 """For the first word of one of them."""
+_LOCK_S = 2.0
+"""For another slotd to make its sockets in the same directory."""
+_LOOK_S = 0.005
+"""Between two looks at whether it has."""
 
 Passed = tuple[str, socket.socket, str]
 """Its name, the socket and its path."""
@@ -131,17 +136,24 @@ def open_door(path: str, setting: str) -> Door:
 
     One that is left of a process that has ended is replaced. Raises ConfigurationError.
     """
-    _remove_left_over(path, setting)
+    # The lock ends with its descriptor.
+    lock = _lock_directory(path)
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o777 & ~MODE)
     try:
+        _remove_left_over(path, setting)
         listening.bind(path)
         listening.listen(_BACKLOG)
     except OSError as error:
         listening.close()
         raise _refusal(path, setting, error.strerror or str(error)) from None
+    except ConfigurationError:
+        listening.close()
+        raise
     finally:
         os.umask(before)
+        if lock is not None:
+            os.close(lock)
     return Door(path, listening, own=True)
 
 
@@ -200,6 +212,27 @@ def _passed(descriptor: int, name: str) -> Passed:
             "unix stream socket: give ListenStream= a path"
         )
     return name, listening, str(listening.getsockname())
+
+
+def _lock_directory(path: str) -> int | None:
+    """Keep another slotd from taking the socket that is being made at `path` for a left-over one.
+
+    Whoever else holds the lock for long is no slotd: then there is none. The caller closes it.
+    """
+    try:
+        directory = os.open(os.path.dirname(path) or ".", os.O_RDONLY | os.O_DIRECTORY)  # noqa: PTH120 - see above
+    except OSError:  # binding will say what is wrong
+        return None
+    until = time.monotonic() + _LOCK_S
+    while True:
+        try:
+            fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            if time.monotonic() > until:
+                return directory
+            time.sleep(_LOOK_S)
+        else:
+            return directory
 
 
 def _remove_left_over(path: str, setting: str) -> None:

@@ -3,7 +3,9 @@
 import math
 import select
 import socket
+import threading
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -11,11 +13,13 @@ import pytest
 import trio
 from trio.testing import MockClock, memory_stream_pair
 
+from slotd.config.errors import ConfigurationError
 from slotd.core.events import Event
 from slotd.daemon.backoff import LONGEST_S, Backoff
 from slotd.daemon.client import Client, Stoppable
 from slotd.daemon.connections import serve_connections
 from slotd.daemon.desk import GRACE_S, Desk
+from slotd.daemon.doors import Door, open_door
 from slotd.daemon.latency import BOUNDS_S, Latency
 from slotd.daemon.memory import MOST, EventMemory
 
@@ -233,3 +237,26 @@ async def test_connections_past_the_limit_are_left_outside(tmp_path: Path) -> No
             go_on.set()
             await came_in.receive()
             nursery.cancel_scope.cancel()
+
+
+def test_of_many_that_find_a_left_over_socket_one_has_it(tmp_path: Path) -> None:
+    path = str(tmp_path / "engine.sock")
+    together = threading.Barrier(4)
+
+    def open_one() -> Door | str:
+        together.wait()
+        try:
+            return open_door(path, "host.socket")
+        except ConfigurationError as refusal:
+            return str(refusal)
+
+    with ThreadPoolExecutor(4) as slotds:
+        for _ in range(40):
+            with socket.socket(socket.AF_UNIX) as left:
+                left.bind(path)
+            opened = [each.result() for each in [slotds.submit(open_one) for _ in range(4)]]
+            (door,) = [one for one in opened if isinstance(one, Door)]
+            assert all(one is door or "another process listens there" in str(one) for one in opened)
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(path)
+            door.close()
