@@ -96,6 +96,8 @@ class Sidecar:
         self._engine = RunReader()
         self._untaken: list[TokenRun] = []
         """Runs of tokens that were passed on and that the model has not taken in."""
+        self._counted = 0
+        """Events that wait to be told and are counted already."""
         self._now = 0.0
         self._inside_client_line = False
         """The last client item was a piece of a line that goes on."""
@@ -251,6 +253,7 @@ class Sidecar:
     def snapshot(self, now: float) -> Snapshot:
         """Return what is believed at this moment, for people and programs to look at."""
         self._learn()
+        self._count()
         return take_snapshot(self._model, self.settings, self.counters, now)
 
     # -- the engine's lines ------------------------------------------------------------------------
@@ -440,10 +443,16 @@ class Sidecar:
     def _told(self, output: Output) -> Output:
         """Hand over what there is to tell."""
         if self._model.events:
+            self._count()
             output.events, self._model.events = self._model.events, []
-            for event in output.events:
-                self.counters.count(event)
+            self._counted = 0
         return output
+
+    def _count(self) -> None:
+        """Count what there is to tell, told or not: a status may be asked for before it is."""
+        for event in self._model.events[self._counted :]:
+            self.counters.count(event)
+        self._counted = len(self._model.events)
 
 
 def _goes_on(item: RawItem) -> bool:
