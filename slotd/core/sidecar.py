@@ -255,7 +255,8 @@ class Sidecar:
         self._learn()
         line = self._guarded(parse_engine_line, engine_opaque, item)
         self._follow(line, now, output)
-        output.to_engine.extend(self._departure.follow(line, now))
+        if not self._departure.over:
+            output.to_engine.extend(self._departure.follow(line, now))
 
     def _follow(self, line: EngineLine, now: float, output: Output) -> None:
         """Take one line in and pass it on, unless it is about slotd's own request."""
