@@ -132,7 +132,10 @@ def refused_line(model: Model, inside_line: bool, after_frame: bool) -> list[byt
 
     `inside_line`: it has had the beginning of a line; `after_frame`: a frame and not its request.
     """
-    if inside_line:  # its beginning is in the queue already
+    if inside_line:
+        if not len(model.flight) and not model.flight.untracked:
+            # Its beginning is in the queue no more, or never was: a verb that is never answered.
+            model.flight.add(Question(None, any_answer=True))
         return [REFUSED_REST]
     return _refused_request(model) if after_frame else []
 

@@ -4,6 +4,8 @@ Here: bytes from a line, a numbering and a decision. Not here: deciding, and wha
 the line.
 """
 
+import re
+
 from attrs import frozen
 
 from protocol import (
@@ -25,7 +27,7 @@ from protocol import (
 from protocol.fields import integer
 from slotd.core.numbering import Numbering
 
-_ADMISSIONS = (b"BGEN ", b"BGENI ")
+_ADMISSION_SLOT = re.compile(rb"BGENI? \s*+(-?[0-9]{1,18})(?!\S)")
 
 
 @frozen
@@ -75,10 +77,8 @@ def opaque_line(numbering: Numbering, line: ClientOpaque) -> tuple[bytes, int | 
 
     The engine may understand it: then its slot number must be the engine's.
     """
-    if not line.raw.startswith(_ADMISSIONS):
-        return line.raw, None
-    fields = line.raw[:64].split(None, 2)
-    client_slot = integer(fields[1]) if len(fields) > 1 else None
+    found = _ADMISSION_SLOT.match(line.raw)
+    client_slot = None if found is None else integer(found[1])
     if client_slot is None:
         return line.raw, None
     number = numbering.engine_slot(client_slot)

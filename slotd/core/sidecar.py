@@ -35,14 +35,13 @@ from protocol import (
 from slotd.core.client_lines import sent_exchange, sent_opaque, sent_request
 from slotd.core.committing import commit, commit_own, reserve
 from slotd.core.counters import Counters
+from slotd.core.departure import Departure
 from slotd.core.detour import Detour, Waiting
-from slotd.core.drain import Drain, refused_line
 from slotd.core.events import Event
 from slotd.core.failing import Guard, lost, lost_token, observed, settle
 from slotd.core.instead import (
     client_opaque,
     engine_opaque,
-    no_orders,
     no_park,
     no_plan,
     no_reservation,
@@ -59,7 +58,6 @@ from slotd.core.rewriting import opaque_line, run_to_client, slot_line, to_clien
 from slotd.core.settings import OFF, SidecarSettings
 from slotd.core.slot_lines import take_token
 from slotd.core.snapshot import Snapshot, take_snapshot
-from slotd.core.state import Activity
 from slotd.policy.decide import Decider, StoryDecider
 from slotd.policy.named import decider_named
 
@@ -86,8 +84,7 @@ class Sidecar:
         self.settings = settings
         if decider is None:
             decider = decider_named(settings.policy_name)
-        recall = Recall() if isinstance(decider, StoryDecider) else None
-        self._model = Model(recall, settings.turn_token)
+        self._model = Model(_recall_for(decider), settings.turn_token)
         self.counters = Counters() if counters is None else counters
         self.decider = decider
         """Who decides; another engine's sidecar may go on with it."""
@@ -96,14 +93,12 @@ class Sidecar:
         self._engine = RunReader()
         self._untaken: list[TokenRun] = []
         """Runs of tokens that were passed on and that the model has not taken in."""
+        self._counted = 0
+        """Events that wait to be told and are counted already."""
         self._now = 0.0
         self._inside_client_line = False
         """The last client item was a piece of a line that goes on."""
-        self._inside_sent_line = False
-        """The last item passed on was such a piece."""
-        self._after_frame = False
-        """The last item passed on was a frame: its request is still to come."""
-        self._frame = b""
+        self._frame: Waiting | None = None
         """A frame that is kept together with the request that follows it."""
         self._detour: Detour | None = None
         """The park by a request of slotd's own that is under way."""
@@ -111,9 +106,7 @@ class Sidecar:
         """The client's stream has ended: it writes nothing any more."""
         self._quits = False
         """The client has said `QUIT`, which the engine is not to have."""
-        self._drain: Drain | None = None
-        """What is under way since the client has gone."""
-        self._drained_since = 0.0
+        self._departure = Departure(self._model, self._guarded, self._may_stop)
 
     @property
     def model(self) -> Model:
@@ -139,7 +132,7 @@ class Sidecar:
         for item in self._engine.feed(data):
             if not isinstance(item, TokenRun):
                 self._engine_line(item, now, output)
-            elif self._detour is None and self._drain is None:
+            elif self._detour is None and self._departure.over:
                 self._token_run(item, output)
             else:
                 for line in item.lines():
@@ -164,27 +157,12 @@ class Sidecar:
         `from_client`; from then on every slot is idle for the next client and keeps its history.
         """
         self._at(now)
-        self._drained_since, self._quits = now, False
+        self._quits = False
         self._client.finish()
-        self._inside_client_line, self._frame = False, b""
+        self._inside_client_line, self._frame = False, None
         if self._detour is not None:
             self._detour.give_up(self._model)
-        drain = self._drain = Drain(self._model, self._may_stop)
-        orders = refused_line(self._model, self._inside_sent_line, self._after_frame)
-        self._inside_sent_line = self._after_frame = False
-        if drain.over:
-            drain.settle()
-            self._drain = None
-            return self._told(Output())
-        self._model.tell(
-            "drain",
-            "info",
-            requests=len(self._model.flight.requests()) + self._model.flight.untracked,
-            slots=sum(slot.activity is Activity.DECODING for slot in self._model.slots),
-            unfinished=len(orders) > 0,
-        )
-        orders += self._guarded(drain.begin, no_orders)
-        return self._told(Output(to_engine=orders))
+        return self._told(Output(to_engine=self._departure.begin(now)))
 
     def silent(self, now: float) -> Output:
         """Take note that the engine has printed nothing for long, while it is not `drained`.
@@ -192,15 +170,13 @@ class Sidecar:
         It is then, when nothing is on its way but lines that may have no answer.
         """
         self._at(now)
-        if self._drain is not None:
-            self._guarded(self._drain.silent, nothing)
-            self._end_drain(self._drain)
+        self._departure.silent(now)
         return self._told(Output())
 
     @property
     def drained(self) -> bool:
         """Nothing of a client that has gone is under way."""
-        return self._drain is None
+        return self._departure.over
 
     def client_eof(self, now: float) -> Output:
         """Take the end of the client's stream; what it left unfinished is passed on.
@@ -232,8 +208,8 @@ class Sidecar:
             output.to_client.append(words)
         self._told(output)
         self._model.restart()
-        self._drain = self._detour = None
-        self._frame = b""
+        self._departure.engine_ended()
+        self._detour = self._frame = None
         return output
 
     def replace_settings(self, settings: SidecarSettings) -> None:
@@ -246,11 +222,12 @@ class Sidecar:
         self._model.assume_turn_token(settings.turn_token)
         if settings.policy_name not in (OFF, self.decider.name):
             self.decider = decider_named(settings.policy_name)
-            self._model.recall = Recall() if isinstance(self.decider, StoryDecider) else None
+            self._model.recall = _recall_for(self.decider)
 
     def snapshot(self, now: float) -> Snapshot:
         """Return what is believed at this moment, for people and programs to look at."""
         self._learn()
+        self._count()
         return take_snapshot(self._model, self.settings, self.counters, now)
 
     # -- the engine's lines ------------------------------------------------------------------------
@@ -278,8 +255,8 @@ class Sidecar:
         self._learn()
         line = self._guarded(parse_engine_line, engine_opaque, item)
         self._follow(line, now, output)
-        if self._drain is not None:
-            output.to_engine.extend(self._go_on_draining(self._drain, line))
+        if not self._departure.over:
+            output.to_engine.extend(self._departure.follow(line, now))
 
     def _follow(self, line: EngineLine, now: float, output: Output) -> None:
         """Take one line in and pass it on, unless it is about slotd's own request."""
@@ -300,20 +277,6 @@ class Sidecar:
             settle(self._model, head, line, now)
         return to_client(self._model.numbering, line)
 
-    # -- a client that has gone --------------------------------------------------------------------
-
-    def _go_on_draining(self, drain: Drain, line: EngineLine) -> list[bytes]:
-        orders = self._guarded(drain.follow, no_orders, line)
-        self._end_drain(drain)
-        return orders
-
-    def _end_drain(self, drain: Drain) -> None:
-        if drain.over:
-            drain.settle()
-            self._drain = None
-            ms = round((self._now - self._drained_since) * 1000, 1)
-            self._model.tell("drained", "info", ms=ms)
-
     # -- the client's lines ------------------------------------------------------------------------
 
     def _client_item(self, item: RawItem, output: Output) -> None:
@@ -321,9 +284,11 @@ class Sidecar:
         going_on, self._inside_client_line = self._inside_client_line, _goes_on(item)
         # The rest of a line too long to be read: its first piece stood for all of it.
         line = None if going_on else self._guarded(parse_client_line, client_opaque, item)
+        if isinstance(line, Quit) and self.settings.keep_loaded:
+            self._quits = True
+            return
         waiting, detour = Waiting(raw_of(item), line, self._inside_client_line), self._detour
-        ends = isinstance(line, Quit) and self.settings.keep_loaded
-        if detour is not None and not ends:
+        if detour is not None:
             if self._guarded(detour.hold, detour.open, waiting):
                 return
             if not detour.closed:
@@ -332,19 +297,29 @@ class Sidecar:
 
     def _pass_on(self, item: Waiting, output: Output) -> None:
         """Take one item in and pass it on to the engine."""
-        frame, self._frame = self._frame, b""
-        line = item.line
-        self._inside_sent_line = item.goes_on
-        self._after_frame = isinstance(line, GrammarFrame)
-        if self._after_frame and emulates(self._model, self.settings):
+        frame, line = self._frame_that_waited(), item.line
+        if isinstance(line, GrammarFrame) and self._emulates():
             # Nothing may come between it and the request it is for.
-            self._frame, self._after_frame = item.raw, False
-            raw = b""
-        elif isinstance(line, Generate):
-            frame, raw = b"", self._request(line, frame)
+            self._frame, raw = item, b""
         else:
-            raw = item.raw if line is None else self._line(line)
+            self._departure.sent(item)
+            if isinstance(line, Generate):
+                frame, raw = b"", self._request(line, frame)
+            else:
+                raw = item.raw if line is None else self._line(line)
         output.to_engine.extend(each for each in (frame, raw) if each)
+
+    def _emulates(self) -> bool:
+        """Tell whether a request of slotd's own may come before the client's next one."""
+        return self.settings.policy_name != OFF and emulates(self._model, self.settings)
+
+    def _frame_that_waited(self) -> bytes:
+        """Return the frame that was kept, if there is one, to be sent now."""
+        frame, self._frame = self._frame, None
+        if frame is None:
+            return b""
+        self._departure.sent(frame)
+        return frame.raw
 
     def _line(self, line: ClientLine) -> bytes:
         """Take in a line that is no request; return it for the engine."""
@@ -359,9 +334,6 @@ class Sidecar:
                 return raw
             case Exchange():
                 self._guarded(sent_exchange, nothing, self._model, line)
-            case Quit() if self.settings.keep_loaded:
-                self._quits = True
-                return b""
         return line.raw
 
     def _request(self, line: Generate, frame: bytes) -> bytes:
@@ -421,9 +393,8 @@ class Sidecar:
 
     def _let_frame_go(self, output: Output) -> None:
         """Pass a frame on that is kept for a request which will not come."""
-        if self._frame and self._client_ended:
-            output.to_engine.append(self._frame)
-            self._frame = b""
+        if self._frame is not None and self._client_ended:
+            output.to_engine.append(self._frame_that_waited())
 
     def _let_all_go(self, detour: Detour, output: Output, *_: object) -> None:
         """Pass everything on that waits, in order; what comes after it does not wait any more."""
@@ -440,10 +411,21 @@ class Sidecar:
     def _told(self, output: Output) -> Output:
         """Hand over what there is to tell."""
         if self._model.events:
+            self._count()
             output.events, self._model.events = self._model.events, []
-            for event in output.events:
-                self.counters.count(event)
+            self._counted = 0
         return output
+
+    def _count(self) -> None:
+        """Count what there is to tell, told or not: a status may be asked for before it is."""
+        for event in self._model.events[self._counted :]:
+            self.counters.count(event)
+        self._counted = len(self._model.events)
+
+
+def _recall_for(decider: Decider) -> Recall | None:
+    """Begin to recognise conversations for a decider that wants their stories."""
+    return Recall() if isinstance(decider, StoryDecider) else None
 
 
 def _goes_on(item: RawItem) -> bool:

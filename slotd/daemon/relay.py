@@ -182,12 +182,14 @@ class Direction:
                 read_at = perf_counter()
                 take(self.translate(data, clock()))
                 self.other.drain_soon(nursery)
-                await self.own.flush()
-                if self.latency is not None:
-                    self.latency.add(perf_counter() - read_at)
-                if self.learn is not None:
-                    for event in self.learn():
-                        log(event)
+                try:
+                    await self.own.flush()
+                    if self.latency is not None:
+                        self.latency.add(perf_counter() - read_at)
+                finally:  # also of what nobody takes any more
+                    if self.learn is not None:
+                        for event in self.learn():
+                            log(event)
                 await self.other.settle()
         except trio.BrokenResourceError:  # whoever should have read it has gone
             log(_closed(sink_name))

@@ -197,6 +197,41 @@ def test_a_frame_without_its_request_gets_one_that_is_refused() -> None:
     assert talk.told("error") == []
 
 
+@pytest.mark.parametrize("after", [b"STOP\n", b"BSTOP 1\n", b"QUIT\n"])
+def test_so_does_one_with_a_line_behind_it_that_is_no_request(after: bytes) -> None:
+    talk = Transcript(settings=SidecarSettings(keep_loaded=True))
+    passed = talk.write(">>", b"GENG1 4\nroot\n" + after)
+    assert passed == b"GENG1 4\nroot\n" + (b"" if after == b"QUIT\n" else after)
+    assert gone(talk) == b"GEN 0 0\n"
+    says(talk, "ERR bad request")
+    assert in_step(talk)
+
+
+def test_a_frame_whose_request_has_come_gets_no_other() -> None:
+    talk = Transcript()
+    talk.write(">>", b"GENG1 4\nroot\nGEN 9 1,2,3\n")
+    assert gone(talk) == b""
+    assert not in_step(talk)
+
+
+def test_a_frame_that_is_kept_does_not_leave_with_a_quit() -> None:
+    settings = SidecarSettings(park="emulated", keep_loaded=True)
+    talk = Transcript("batch_slots=4 slot_cache=1", settings=settings)
+    assert talk.write(">>", b"GENG1 4\nroot\nQUIT\n") == b""
+    assert gone(talk) == b""
+    assert in_step(talk)
+
+
+def test_a_line_too_long_to_be_held_whose_verb_has_no_answer_is_ended() -> None:
+    talk = Transcript()
+    assert talk.write(">>", b"BSTOP " + b"1" * (17 << 20))
+    assert gone(talk) == b",x\nGEN 0 0\n"
+    assert not in_step(talk)
+    says(talk, "ERR bad request")
+    talk.sidecar.silent(talk.now)
+    assert in_step(talk)
+
+
 def test_a_line_too_long_to_be_held_is_made_one_the_engine_refuses() -> None:
     talk = Transcript()
     begun = b"GEN 9 " + b"1," * (9 << 20)

@@ -4,6 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from protocol import ClientOpaque
+from slotd.core.numbering import Numbering
+from slotd.core.rewriting import opaque_line
 from slotd.core.sidecar import SidecarSettings
 from tests.core.transcript import Transcript
 
@@ -188,3 +191,13 @@ def test_a_late_stop_reaches_an_idle_slot_or_its_own_numbers_request(
             got = talk.write("<<", b"BDONE %d" % slot + told)
             assert got == b"BDONE %d" % running.pop(slot) + told
     assert talk.drifts() == []
+
+
+@pytest.mark.parametrize("blanks", [1, 2, 58, 59, 60, 90])
+def test_the_slot_of_an_admission_that_says_nothing_known_is_its_whole_number(blanks: int) -> None:
+    numbering = Numbering(20)
+    numbering.choose(1, 3)
+    numbering.choose(12, 5)
+    line = b"BGEN" + b" " * blanks
+    assert opaque_line(numbering, ClientOpaque(line + b"12 x\n")) == (line + b"5 x\n", 5)
+    assert opaque_line(numbering, ClientOpaque(line + b"1x 5\n")) == (line + b"1x 5\n", None)

@@ -262,3 +262,12 @@ def test_what_a_token_contradicts_is_told_when_it_is_taken_in() -> None:
     talk.sidecar.from_engine(b"BT 2 6\n", 1.0)
     (event,) = talk.sidecar.learn()
     assert (event.name, event.fields["fact"]) == ("drift", "batch_token")
+
+
+def test_what_a_token_contradicts_counts_in_a_status_before_it_is_told() -> None:
+    talk = Transcript()
+    before = talk.sidecar.snapshot(1.0).events.get("drift", 0)
+    talk.sidecar.from_engine(b"BT 2 6\n", 1.0)
+    assert talk.sidecar.snapshot(1.0).events["drift"] == before + 1
+    assert [event.name for event in talk.sidecar.learn()] == ["drift"]
+    assert talk.sidecar.snapshot(1.0).events["drift"] == before + 1

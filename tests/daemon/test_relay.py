@@ -195,6 +195,17 @@ async def test_a_client_that_stops_reading_closes_the_engines_output_and_nothing
         assert wires.closed() == ["client_out"]
 
 
+async def test_what_lines_tell_is_told_when_nobody_takes_them_any_more() -> None:
+    async with relaying(Sidecar(SidecarSettings())) as wires:
+        assert isinstance(wires.client_reads, MemoryReceiveStream)
+        await wires.engine_writes.send_all(b"INFO batch_slots=4\nREADY 999 stop\n")
+        await wait_all_tasks_blocked()
+        wires.client_reads.close()
+        await wires.engine_writes.send_all(b"BT 2 6\n")
+        await wait_all_tasks_blocked()
+        assert [event.name for event in wires.events][-2:] == ["drift", "stream_closed"]
+
+
 async def test_an_engine_that_stops_reading_closes_the_clients_input_and_nothing_else() -> None:
     async with relaying(Plain()) as wires:
         assert isinstance(wires.engine_reads, MemoryReceiveStream)

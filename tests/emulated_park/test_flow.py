@@ -2,6 +2,7 @@
 
 from itertools import cycle
 
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +11,7 @@ from slotd.policy.settings import PolicySettings
 from tests.emulated_park.transcript import (
     AN_ADMISSION_LEAVES,
     BEFORE_THE_COPY,
+    EMULATED,
     HELD,
     LONG,
     THE_COPY,
@@ -254,6 +256,12 @@ def test_a_frame_stays_with_its_request() -> None:
         "> GEN 9",
         "> GEN 5 1,2,3",
     ]
+
+
+def test_a_frame_does_not_wait_where_nothing_is_decided() -> None:
+    off = evolve(EMULATED, policy_name="off")
+    talk = ParkTranscript(settings=off)
+    assert talk.both(">>", b"GENG1 2\nab\n") == ["> GENG1 2", "> ab"]
 
 
 def test_a_frame_for_anything_else_comes_with_it() -> None:

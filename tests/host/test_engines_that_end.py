@@ -20,6 +20,17 @@ from tests.host.hosting import (
 )
 
 SOON = ("--set", "host.backoff_s=0.05")
+IMPATIENT = ("--set", "host.drain_s=0.3")
+
+KNOWS_ONLY_REQUESTS = """
+os.write(1, b"INFO batch_slots=2 slot_cache=1\\nREADY 999 stop\\n")
+for line in sys.stdin:
+    if line.startswith("GEN"):
+        os.write(1, b"{}")
+    if line == "QUIT\\n":
+        break
+"""
+"""Answers one with what stands for the braces, and nothing else at all."""
 
 MORTAL = """
 os.write(1, b"READY 999 stop\\n")
@@ -140,16 +151,8 @@ def test_an_engine_that_is_gone_when_it_is_wanted_again_is_told(tmp_path: Path) 
 
 
 def test_an_engine_that_does_not_stop_is_killed_for_the_next_client(tmp_path: Path) -> None:
-    deaf = """
-os.write(1, b"INFO batch_slots=2 slot_cache=1\\nREADY 999 stop\\n")
-for line in sys.stdin:
-    if line.startswith("GEN"):
-        os.write(1, b"RESUME 0\\nT 5\\n")
-    if line == "QUIT\\n":
-        break
-"""
-    impatient = ("--set", "host.drain_s=0.3", *SOON)
-    with hosted(tmp_path, python_engine(tmp_path, deaf), *impatient) as host:
+    deaf = python_engine(tmp_path, KNOWS_ONLY_REQUESTS.format("RESUME 0\\nT 5\\n"))
+    with hosted(tmp_path, deaf, *IMPATIENT, *SOON) as host:
         with host.client() as client:
             greeting(client)
             say(client, b"GEN 100 1,2,3\n")
@@ -163,16 +166,8 @@ for line in sys.stdin:
 
 def test_lines_an_engine_has_no_answer_to_do_not_cost_its_model(tmp_path: Path) -> None:
     """An engine that passes over empty lines, and takes STATS for an order."""
-    terse = """
-os.write(1, b"INFO batch_slots=2 slot_cache=1\\nREADY 999 stop\\n")
-for line in sys.stdin:
-    if line.startswith("GEN"):
-        os.write(1, b"ERR bad request\\n")
-    if line == "QUIT\\n":
-        break
-"""
-    impatient = ("--set", "host.drain_s=0.3")
-    with hosted(tmp_path, python_engine(tmp_path, terse), *impatient) as host:
+    terse = python_engine(tmp_path, KNOWS_ONLY_REQUESTS.format("ERR bad request\\n"))
+    with hosted(tmp_path, terse, *IMPATIENT) as host:
         with host.client() as client:
             greeting(client)
             say(client, b"\nSTATS\n\n")
@@ -192,8 +187,7 @@ sys.stdin.readline()
 os.close(1)
 signal.pause()
 """
-    impatient = ("--set", "host.drain_s=0.3", *SOON)
-    with hosted(tmp_path, python_engine(tmp_path, mute), *impatient) as host:
+    with hosted(tmp_path, python_engine(tmp_path, mute), *IMPATIENT, *SOON) as host:
         with host.client() as client:
             greeting(client)
             say(client, b"GEN 9 1,2,3\n")
@@ -215,9 +209,11 @@ while select.select([], [1], [], 1)[1]:  # as long as somebody takes them
     os.write(1, b"T 1\\n" * 1000)
 os._exit(3)
 """
-    impatient = ("--set", "host.drain_s=0.3", *SOON)
     engine = python_engine(tmp_path, talkative)
-    with hosted(tmp_path, engine, *impatient) as host, socket.socket(socket.AF_UNIX) as silent:
+    with (
+        hosted(tmp_path, engine, *IMPATIENT, *SOON) as host,
+        socket.socket(socket.AF_UNIX) as silent,
+    ):
         silent.connect(host.socket)
         silent.sendall(b"SLOTD ATTACH 1\n")
         host.told("client_attached")
