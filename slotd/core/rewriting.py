@@ -27,7 +27,7 @@ from protocol import (
 from protocol.fields import integer
 from slotd.core.numbering import Numbering
 
-_ADMISSION_SLOT = re.compile(rb"BGENI? \s*+(-?[0-9]{1,18})(?!\S)")
+_ADMISSION_SLOT = re.compile(rb"BGENI? \s*(-?[0-9]{1,18})(?!\S)")
 
 
 @frozen
