@@ -13,6 +13,8 @@ slot, the number it came under goes on meaning that slot, its lines are mapped b
 another's.
 """
 
+from collections.abc import Callable
+
 from protocol import (
     BatchStop,
     BatchYield,
@@ -75,19 +77,22 @@ class Sidecar:
         settings: SidecarSettings,
         decider: Decider | None = None,
         counters: Counters | None = None,
+        decider_of: Callable[[str], Decider] = decider_named,
     ) -> None:
         """Begin beside an engine that has said nothing yet; `decider` replaces the settings'.
 
         Conversations are recognised (see `recall`) for a decider that wants their stories. With
-        `counters`, counting goes on where an earlier engine's sidecar left off.
+        `counters`, counting goes on where an earlier engine's sidecar left off. `decider_of` makes
+        the decider of a name, now and when the settings change.
         """
         self.settings = settings
+        self._decider_of = decider_of
         if decider is None:
-            decider = decider_named(settings.policy_name)
+            decider = decider_of(settings.policy_name)
         self._model = Model(_recall_for(decider), settings.turn_token)
         self.counters = Counters() if counters is None else counters
         self.decider = decider
-        """Who decides; another engine's sidecar may go on with it."""
+        """Who decides."""
         self._guarded = Guard(self._model, lambda: self._now)
         self._client = LineReader(frames=True, ahead=True)
         self._engine = RunReader()
@@ -215,13 +220,13 @@ class Sidecar:
     def replace_settings(self, settings: SidecarSettings) -> None:
         """Decide by other settings from the next line on; what is under way stays as it is.
 
-        A decider of another name begins with nothing learned.
+        Another policy than before gets a fresh decider, as it has not seen what came in between.
         """
         self._learn()
-        self.settings = settings
+        before, self.settings = self.settings.policy_name, settings
         self._model.assume_turn_token(settings.turn_token)
-        if settings.policy_name not in (OFF, self.decider.name):
-            self.decider = decider_named(settings.policy_name)
+        if settings.policy_name not in (OFF, before):
+            self.decider = self._decider_of(settings.policy_name)
             self._model.recall = _recall_for(self.decider)
 
     def snapshot(self, now: float) -> Snapshot:

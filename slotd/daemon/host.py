@@ -107,7 +107,7 @@ class Host:
         self._backoff = Backoff(configuration[BACKOFF_S])
         self._drain_s = configuration[DRAIN_S]
         self._service = Service(notifier, self._status_line, self._wants_time)
-        self._sidecar = self.keeper.sidecar(self._settings, counters=self._counters)
+        self._sidecar = self.keeper.sidecar(self._settings, self._counters)
         self._life: Life | None = None
         self._giving_up: trio.CancelScope | None = None
         """Around what may wait for a client after its engine has ended."""
@@ -184,7 +184,7 @@ class Host:
         self._log(Event("engine_start", "info", {"pid": engine.process.pid}))
         self._log(settings_event(self._settings))
         before = self._sidecar
-        self._sidecar = self.keeper.sidecar(self._settings, before.decider, self._counters)
+        self._sidecar = self.keeper.sidecar(self._settings, self._counters)
         self._sidecar.model.requests = before.model.requests
         self._life = Life(
             engine,

@@ -21,8 +21,9 @@ from slotd.core.settings import SidecarSettings
 from slotd.core.sidecar import Sidecar
 from slotd.daemon.learned import read_learned, write_learned
 from slotd.policy.adaptive.decider import AdaptiveDecider
+from slotd.policy.adaptive.returns import ReturnModel
 from slotd.policy.decide import Decider
-from slotd.policy.named import ADAPTIVE
+from slotd.policy.named import ADAPTIVE, decider_named
 from slotd.record.files import RecordFiles, new_salt
 from slotd.record.recorder import RequestRecorder
 from slotd.record.sink import RecordSink
@@ -48,23 +49,29 @@ class Keeper:
         self._learned = None if learned is None else Path(learned)
         self._learned_fails = False
         """That it cannot be written has been told."""
-        self._decider: AdaptiveDecider | None = None
+        self._model: ReturnModel | None = None
+        """What the adaptive policy has learned, once it has been asked for."""
         self._closing = Flag()
         self._writer: Thread | None = None
 
-    def sidecar(
-        self,
-        settings: SidecarSettings,
-        decider: Decider | None = None,
-        counters: Counters | None = None,
-    ) -> Sidecar:
-        """Make the sidecar of one engine; `decider` is the one of the engine before it."""
-        if decider is None and settings.policy_name == ADAPTIVE:
-            decider = self._adaptive()
+    def sidecar(self, settings: SidecarSettings, counters: Counters | None = None) -> Sidecar:
+        """Make the sidecar of one engine; it goes on with what was learned beside earlier ones."""
         if self._sink is None:
-            return Sidecar(settings, decider, counters)
+            return Sidecar(settings, None, counters, self.decider_named)
         recorder = RequestRecorder(self._salt, self._begin)
-        return RecordingSidecar(settings, recorder, self._sink.put, decider, counters)
+        return RecordingSidecar(
+            settings, recorder, self._sink.put, None, counters, self.decider_named
+        )
+
+    def decider_named(self, name: str) -> Decider:
+        """Return a decider of that name; `adaptive` with all that was learned so far."""
+        if name != ADAPTIVE:
+            return decider_named(name)
+        if self._model is None:
+            self._model = (
+                ReturnModel() if self._learned is None else self._begin_with(self._learned)
+            )
+        return AdaptiveDecider(self._model)
 
     def close(self) -> None:
         """Write what there is to write, and end."""
@@ -85,26 +92,30 @@ class Keeper:
             return None
         return RecordSink(files, self._log)
 
-    def _adaptive(self) -> AdaptiveDecider:
-        """Return the policy with what it learned earlier, and begin to keep what it learns."""
-        if self._learned is None:
-            return AdaptiveDecider()
-        self._decider = read_learned(self._learned)
+    def _begin_with(self, path: Path) -> ReturnModel:
+        """Return what was learned before, and begin to keep what is learned from now on."""
+        lost = ""
+        try:
+            model = read_learned(path) or ReturnModel()
+        except OSError as error:
+            model, lost = ReturnModel(), f"{path}: {error.strerror}; learning begins anew"
+        self._model = model
         self._write_learned()
-        if self._writer is None:
-            self._writer = Thread(target=self._keep_writing, name="learned", daemon=True)
-            self._writer.start()
-        return self._decider
+        if lost and not self._learned_fails:  # else why it cannot be had has been told
+            self._tell("learned", lost)
+        self._writer = Thread(target=self._keep_writing, name="learned", daemon=True)
+        self._writer.start()
+        return model
 
     def _keep_writing(self) -> None:
         while not self._closing.wait(KEEP_EVERY_S):
             self._write_learned()
 
     def _write_learned(self) -> None:
-        if self._learned is None or self._decider is None:
+        if self._learned is None or self._model is None:
             return
         try:
-            write_learned(self._learned, self._decider)
+            write_learned(self._learned, self._model)
             self._learned_fails = False
         except OSError as error:
             if not self._learned_fails:

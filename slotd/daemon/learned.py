@@ -4,28 +4,33 @@ Here: reading and replacing the file. Not here: what is in it (`slotd.policy.ada
 when it is written.
 """
 
+import errno
 import os
 from pathlib import Path
 
-from slotd.policy.adaptive.decider import AdaptiveDecider
+from slotd.policy.adaptive.returns import ReturnModel
 from slotd.policy.adaptive.state import MARK, dump, load
 from slotd.record.theirs import refuse_theirs
 
 
-def read_learned(path: Path) -> AdaptiveDecider:
-    """Return the adaptive policy with what the file holds; with nothing where that cannot be had.
+def read_learned(path: Path) -> ReturnModel | None:
+    """Return what the file holds; None where there is no file yet, or an empty one.
 
-    A file that is missing, unreadable or not understood costs the learning and nothing else.
+    Raises:
+        OSError: it cannot be read, is something else's, or is not understood.
     """
+    refuse_theirs(path, MARK)
     try:
-        refuse_theirs(path, MARK)
-        text = path.read_text(encoding="ascii")
-    except (OSError, UnicodeDecodeError):
-        return AdaptiveDecider()
-    return AdaptiveDecider(load(text))
+        text = path.read_text(encoding="ascii", errors="replace")
+    except FileNotFoundError:
+        return None
+    model = load(text)
+    if model is None and text:
+        raise OSError(errno.EINVAL, "what it holds is not understood")
+    return model
 
 
-def write_learned(path: Path, decider: AdaptiveDecider) -> None:
+def write_learned(path: Path, model: ReturnModel) -> None:
     """Replace the file by what the policy knows now; a crash leaves the old or the new one whole.
 
     Raises:
@@ -36,5 +41,9 @@ def write_learned(path: Path, decider: AdaptiveDecider) -> None:
     fresh.unlink(missing_ok=True)  # what lies there may be somebody's link to elsewhere
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(dump(decider.model) + "\n")
+        file.write(dump(model) + "\n")
+        file.flush()
+        os.fsync(
+            descriptor
+        )  # a machine that loses power may keep the new name and lose what it holds
     fresh.replace(path)

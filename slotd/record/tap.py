@@ -15,6 +15,7 @@ from slotd.core.output import Output
 from slotd.core.settings import SidecarSettings
 from slotd.core.sidecar import Sidecar
 from slotd.policy.decide import Decider
+from slotd.policy.named import decider_named
 from slotd.record.lines import Entry
 from slotd.record.recorder import RequestRecorder
 
@@ -37,9 +38,10 @@ class RecordingSidecar(Sidecar):
         put: PutEntries,
         decider: Decider | None = None,
         counters: Counters | None = None,
+        decider_of: Callable[[str], Decider] = decider_named,
     ) -> None:
         """Begin as a sidecar does; entries of requests that ended go to `put`."""
-        super().__init__(settings, decider, counters)
+        super().__init__(settings, decider, counters, decider_of)
         self._recorder: RequestRecorder | None = recorder
         self._put = put
         self._recorded = 0

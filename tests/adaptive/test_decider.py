@@ -1,3 +1,4 @@
+import pytest
 from attrs import evolve
 
 from slotd.policy.adaptive.decider import ENOUGH, AdaptiveDecider
@@ -144,3 +145,14 @@ def test_only_the_longest_copy_of_a_conversation_is_worth_keeping() -> None:
     assert decision.placement.slot == 0
     assert decision.losses[0].loss == 0
     assert decision.losses[1].loss > 0
+
+
+def test_a_history_that_lies_in_a_slot_for_hours_is_watched_once() -> None:
+    decider = experienced()
+    old = story(1)
+    for number in range(2, 200):
+        now = 30.0 * number
+        rows = [row(0, 9000, now), *(row(slot, 0, 0.0) for slot in (1, 2, 3))]
+        decider.decide(table(rows, [old, None, None, None], story(number, at=now)))
+    own = decider.model.seconds[kind_of(1, 30, None, 9000).index]
+    assert own.sum() == pytest.approx(AGES[-1])

@@ -102,6 +102,8 @@ def test_a_model_outlives_a_restart() -> None:
         dump(ReturnModel()).replace('"slotd_adaptive":1', '"slotd_adaptive":2'),
         dump(ReturnModel()).replace("3840.0", "99.0"),
         dump(learned()).replace('"seen":40', '"seen":-1'),
+        dump(learned()).replace('"seen":40', '"seen":true'),
+        dump(ReturnModel()).replace('"cells":[', '"cells":[' + "[" * 100_000),
         dump(learned()).replace('"cells":[[', '"cells":[[9,'),
         dump(learned()).replace('"cells":[[', '"cells":[["x",'),
     ],

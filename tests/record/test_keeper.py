@@ -8,8 +8,10 @@ from slotd.core.events import Event
 from slotd.core.settings import SidecarSettings
 from slotd.core.sidecar import Sidecar
 from slotd.daemon.keeper import Keeper
-from slotd.daemon.learned import read_learned
+from slotd.daemon.learned import read_learned, write_learned
 from slotd.policy.adaptive.decider import AdaptiveDecider
+from slotd.policy.adaptive.returns import ReturnModel
+from slotd.policy.adaptive.state import dump
 from slotd.record.files import RecordFiles
 from slotd.record.lines import MARK
 from slotd.record.reader import read_record
@@ -58,13 +60,84 @@ def test_what_was_learned_outlives_engines_and_slotd(tmp_path: Path) -> None:
     settings = SidecarSettings(policy_name="adaptive")
     for days in (1, 2):
         keeper = keeper_of([], SLOTD_LEARNED_FILE=str(path))
-        first = keeper.sidecar(settings)
-        second = keeper.sidecar(settings, first.decider)
-        assert second.decider is first.decider
-        assert isinstance(second.decider, AdaptiveDecider)
-        second.decider.model.seen += 1
+        first = keeper.sidecar(settings).decider
+        second = keeper.sidecar(settings).decider
+        assert isinstance(first, AdaptiveDecider)
+        assert isinstance(second, AdaptiveDecider)
+        assert second.model is first.model
+        assert second is not first  # what the first waited for went with its engine's slots
+        second.model.seen += 1
         keeper.close()
-        assert read_learned(path).model.seen == days
+        model = read_learned(path)
+        assert model is not None
+        assert model.seen == days
+
+
+def test_settings_read_again_take_up_and_keep_what_was_learned(tmp_path: Path) -> None:
+    path = tmp_path / "learned"
+    settings = SidecarSettings(policy_name="adaptive")
+    earlier = ReturnModel()
+    earlier.seen = 7
+    write_learned(path, earlier)
+    keeper = keeper_of([], SLOTD_LEARNED_FILE=str(path))
+    sidecar = keeper.sidecar(SidecarSettings())
+    for seen in (8, 9):
+        sidecar.replace_settings(settings)
+        assert isinstance(sidecar.decider, AdaptiveDecider)
+        sidecar.decider.model.seen += 1
+        assert sidecar.decider.model.seen == seen
+        sidecar.replace_settings(SidecarSettings())
+    keeper.close()
+    model = read_learned(path)
+    assert model is not None
+    assert model.seen == 9
+
+
+def test_a_policy_that_was_off_begins_to_watch_anew() -> None:
+    settings = SidecarSettings(policy_name="adaptive")
+    keeper = keeper_of([])
+    sidecar = keeper.sidecar(settings)
+    before = sidecar.decider
+    sidecar.replace_settings(settings)
+    assert sidecar.decider is before
+    sidecar.replace_settings(SidecarSettings(policy_name="off"))
+    sidecar.replace_settings(settings)
+    assert sidecar.decider is not before
+    keeper.close()
+
+
+BROKEN = {
+    "torn": dump(ReturnModel()).encode()[:40],
+    "garbage": b'{"slotd_adaptive":\xff\x00',
+    "deep": b'{"slotd_adaptive":' + b"[" * 100_000,
+    "of another version": dump(ReturnModel()).replace(":1,", ":2,", 1).encode(),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_what_was_learned_and_is_not_understood_is_told_and_begun_anew(
+    what: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "learned"
+    path.write_bytes(BROKEN[what])
+    events: list[Event] = []
+    keeper = keeper_of(events, SLOTD_LEARNED_FILE=str(path))
+    keeper.sidecar(SidecarSettings(policy_name="adaptive"))
+    keeper.close()
+    assert [event.fields["message"] for event in events] == [
+        f"{path}: what it holds is not understood; learning begins anew"
+    ]
+    assert read_learned(path) is not None
+
+
+def test_a_first_or_empty_file_of_what_is_learned_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    for name in ("none", "empty"):
+        events: list[Event] = []
+        keeper = keeper_of(events, SLOTD_LEARNED_FILE=str(tmp_path / name))
+        keeper.sidecar(SidecarSettings(policy_name="adaptive"))
+        keeper.close()
+        assert events == []
 
 
 def test_a_file_that_cannot_be_written_costs_one_event_at_once(tmp_path: Path) -> None:

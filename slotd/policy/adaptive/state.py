@@ -19,10 +19,14 @@ MARK = b'{"slotd_adaptive":'
 
 def dump(model: ReturnModel) -> str:
     """Write a model as one line of JSON: the place and the counts of every cell that has any."""
+    counts, watched = (
+        model.returns.copy(),
+        model.seconds.copy(),
+    )  # another thread may go on counting
     cells = [
-        [*map(int, place), round(float(model.returns[place]), 4), round(float(seconds), 1)]
-        for place, seconds in np.ndenumerate(model.seconds)
-        if seconds or model.returns[place]
+        [*map(int, place), round(float(counts[place]), 4), round(float(seconds), 1)]
+        for place, seconds in np.ndenumerate(watched)
+        if seconds or counts[place]
     ]
     return json.dumps(
         {
@@ -41,14 +45,14 @@ def load(text: str) -> ReturnModel | None:
     model = ReturnModel()
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(found, dict) or found.get("slotd_adaptive") != VERSION:
         return None
     if found.get("shape") != list(model.returns.shape) or found.get("ages") != list(AGES):
         return None
     seen, cells = found.get("seen"), found.get("cells")
-    if not isinstance(seen, int) or seen < 0 or not isinstance(cells, list):
+    if type(seen) is not int or seen < 0 or not isinstance(cells, list):
         return None
     for cell in cells:
         if not _is_cell(cell, model.returns.shape):

@@ -80,10 +80,10 @@ class Watch:
         now = stories.request.at
         main = table.main
         if main is not None and stories.main is not None:
-            self._wait_for(stories.main, main.tokens, now - main.age)
+            self._wait_for(stories.main, main.tokens, main.age, now)
         for row, story in zip(table.slots, stories.slots, strict=True):
             if story is not None and row.idle and row.valid and row.tokens:
-                self._wait_for(story, row.tokens, now - row.age)
+                self._wait_for(story, row.tokens, row.age, now)
         if stories.request.number <= self._last:
             return False
         self._last = stories.request.number
@@ -100,7 +100,10 @@ class Watch:
             if age >= AGES[-1]:
                 del self._known[conversation]
 
-    def _wait_for(self, story: Story, tokens: int, end: float) -> None:
+    def _wait_for(self, story: Story, tokens: int, age: float, now: float) -> None:
+        if age >= AGES[-1]:  # watched to the end already; a slot may hold it for days
+            return
+        end = now - age
         known = self._known.get(story.conversation)
         if known is None:
             self._known[story.conversation] = _Conversation(story_kind(story, tokens), end)
