@@ -13,6 +13,7 @@ import click
 from rich.console import Console
 from rich.progress import Progress
 
+from slotd.cli.numbers import FiniteRange
 from slotd.cli.replay_options import engine, engine_options, traffic_named
 from slotd.replay.drive import Row, Run, replay
 from slotd.replay.outcome import Outcome, earlier_uses, outcome
@@ -33,8 +34,9 @@ from slotd.workload.traffic import thin as thinned
 )
 @click.option(
     "--thin",
-    type=click.FloatRange(min=0, max=1, min_open=True),
+    type=FiniteRange(min=0, max=1, min_open=True),
     default=1.0,
+    show_default=True,
     help="Keep a random share of the conversations.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Which share.")
@@ -60,7 +62,7 @@ def replay_command(
     as_json: bool,
     plot: Path | None,
 ) -> None:
-    r"""Run TRACE against the simulated engine under one or several policies.
+    """Run TRACE against the simulated engine under one or several policies.
 
     TRACE is a record slotd wrote, a trace in the Mooncake or the Bailian format, or "agents" (or
     "agents:SEED") for a generated working day.
@@ -70,7 +72,7 @@ def replay_command(
     serve-groups  the serve process with pipelined groups
     lru, llama.cpp, value, retention (the default policy), adaptive
     clairvoyant   knows the future: a greedy bound
-    """
+    """  # noqa: D301 - the backspace itself is what keeps click from joining the lines
     options = engine(slots, groups, prompt_rate, solo_rate, copy_ms)
     traffic = thinned(traffic_named(trace), thin, seed)
     chosen = names or ("serve-groups", "retention", "adaptive")

@@ -6,10 +6,11 @@ Here: the simulated engine's options and the traffic. Not here: any command.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
 import click
 
+from slotd.cli.numbers import FiniteRange
 from slotd.replay.load import load_traffic
 from slotd.sim.options import SimOptions
 from slotd.sim.timing import Timing
@@ -20,6 +21,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _DEFAULTS = SimOptions()
+_MOST: Final = 1e6
+"""No engine is faster, in tokens a second, or takes longer to copy 1,000 tokens, in ms."""
 
 
 def engine_options(command: Callable[P, R]) -> Callable[P, R]:
@@ -27,21 +30,21 @@ def engine_options(command: Callable[P, R]) -> Callable[P, R]:
     for option in (
         click.option(
             "--copy-ms",
-            type=click.FloatRange(min=0),
+            type=FiniteRange(min=0, max=_MOST),
             default=_DEFAULTS.timing.copy_ms_per_1k,
             show_default=True,
             help="Milliseconds to copy 1,000 tokens.",
         ),
         click.option(
             "--solo-rate",
-            type=click.FloatRange(min=0, min_open=True),
+            type=FiniteRange(min=1 / _MOST, max=_MOST),
             default=round(1000 / _DEFAULTS.timing.solo_step_ms, 1),
             show_default=True,
             help="Tokens a second of one request that decodes alone.",
         ),
         click.option(
             "--prompt-rate",
-            type=click.FloatRange(min=0, min_open=True),
+            type=FiniteRange(min=1 / _MOST, max=_MOST),
             default=_DEFAULTS.timing.prompt_tok_s,
             show_default=True,
             help="Prompt tokens read a second.",

@@ -8,6 +8,7 @@ from functools import partial
 import click
 
 from slotd.cli.control import control_option, extra_missing
+from slotd.cli.numbers import FiniteRange
 from slotd.eyes.ask import ask
 
 
@@ -16,7 +17,7 @@ from slotd.eyes.ask import ask
 @click.option(
     "--every",
     metavar="SECONDS",
-    type=click.FloatRange(min=0.1),
+    type=FiniteRange(min=0.1),
     default=1.0,
     show_default=True,
     help="Look again after so long.",

@@ -12,17 +12,20 @@ from attrs import asdict
 from rich.console import Console
 from rich.progress import Progress
 
+from slotd.cli.numbers import FiniteRange
 from slotd.cli.replay_options import engine, engine_options, traffic_named
 from slotd.policy.settings import ENVIRONMENT_NAMES, PolicySettings
-from slotd.replay.tune import Tuned, runs_needed
+from slotd.replay.tune import Part, TooLittleTrafficError, Tuned, runs_needed
 from slotd.replay.tune import tune as search
+from slotd.sim.options import SimOptions
+from slotd.workload.traffic import Traffic
 
 
 @click.command("tune")
 @click.argument("trace")
 @click.option(
     "--thin",
-    type=click.FloatRange(min=0, max=1, min_open=True),
+    type=FiniteRange(min=0, max=1, min_open=True, max_open=True),
     default=0.5,
     show_default=True,
     help="The share of the conversations in each thinning.",
@@ -49,14 +52,28 @@ def tune_command(
 ) -> None:
     """Search the policy's settings on the first half of TRACE and report on the second.
 
-    TRACE is what `slotd replay` takes. The settings are searched for the tokens they reuse; the
-    report is on the half that was not searched, never on the same requests.
+    TRACE is what `slotd replay` takes. Tried are values of ttl_max_s, idle_value_zero_s,
+    park_value_ratio, expired_keep_score and park_min_value, one setting after the other, for the
+    tokens they reuse. The report is on the half of the time that was not searched, never on the
+    same requests. Its confidence interval is over thinnings of that half, which have conversations
+    in common: another day may differ by more.
     """
     options = engine(slots, groups, prompt_rate, solo_rate, copy_ms)
     traffic = traffic_named(trace)
+    try:
+        tuned = _searched(traffic, options, thin, thinnings, seed)
+    except TooLittleTrafficError as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(report_of(tuned))
+
+
+def _searched(
+    traffic: Traffic, options: SimOptions, thin: float, thinnings: int, seed: int
+) -> Tuned:
+    """Search, with a progress bar on a terminal."""
     with Progress(console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
         task = progress.add_task("replays", total=runs_needed(thinnings))
-        tuned = search(
+        return search(
             traffic,
             options,
             share=thin,
@@ -64,31 +81,49 @@ def tune_command(
             seed=seed,
             on_run=lambda: progress.advance(task),
         )
-    click.echo(report_of(tuned, thinnings))
 
 
-def report_of(tuned: Tuned, thinnings: int) -> str:
+def report_of(tuned: Tuned) -> str:
     """Write what a search found, with the settings to paste."""
-    gain = tuned.gain
-    share = gain.mean / tuned.default_tokens if tuned.default_tokens else 0.0
-    measured = (
-        f"{gain.mean:+,.0f} tokens reused ({share:+.1%}) on the second half, 95% confidence"
-        f" {gain.low:+,.0f} to {gain.high:+,.0f}, over {thinnings} thinnings"
-    )
+    first, second = tuned.first, tuned.second
+    lines = [
+        f"Searched: {tuned.tried} settings on the first half, {_traffic(first)}.",
+        f"Judged on the second half, {_traffic(second)}.",
+    ]
     defaults = asdict(PolicySettings())
     changed = {
         name: value for name, value in asdict(tuned.settings).items() if value != defaults[name]
     }
     if not changed:
-        return f"None of the {tuned.tried} settings tried beats the defaults on the first half."
-    lines = ["[policy]", *(f"{name} = {value:g}" for name, value in changed.items())]
-    names = " ".join(f"{ENVIRONMENT_NAMES[name]}={value:g}" for name, value in changed.items())
-    if not tuned.beats:
+        nothing = "None of the settings tried beats the defaults on the first half,"
+        if tuned.first_tokens:
+            return "\n".join([*lines, f"{nothing} which reuse {tuned.first_tokens:,.0f} tokens."])
         return "\n".join(
-            [
-                "Nothing beats the defaults beyond noise.",
-                f"The best of {tuned.tried} on the first half ({names}):",
-                measured,
-            ]
+            [*lines, f"{nothing} where none reuses anything: it is no measure of them."]
         )
-    return "\n".join([f"The best of {tuned.tried}: {measured}", "", *lines, "", f"or: {names}"])
+    names = " ".join(f"{ENVIRONMENT_NAMES[name]}={value:g}" for name, value in changed.items())
+    measured = _measured(tuned)
+    if not tuned.beats:
+        lines.append("Nothing beats the defaults beyond noise.")
+        lines.append(f"The best on the first half ({names}): {measured}")
+        return "\n".join(lines)
+    settings = (f"{name} = {value:g}" for name, value in changed.items())
+    return "\n".join(
+        [*lines, f"The best: {measured}", "", "[policy]", *settings, "", f"or: {names}"]
+    )
+
+
+def _traffic(part: Part) -> str:
+    return (
+        f"{part.requests:,} requests of {part.conversations:,} conversations in"
+        f" {len(part.thinnings)} thinnings"
+    )
+
+
+def _measured(tuned: Tuned) -> str:
+    gain, defaults = tuned.gain, tuned.default_tokens
+    share = f" ({gain.mean / defaults:+.1%})" if defaults else ""
+    return (
+        f"{gain.mean:+,.0f} tokens reused{share} on the second half, 95% confidence"
+        f" {gain.low:+,.0f} to {gain.high:+,.0f}; the defaults reuse {defaults:,.0f}"
+    )

@@ -16,6 +16,9 @@ from slotd.workload.traffic import Traffic
 AGENTS: Final = "agents"
 """A name for the generated working day, `agents` or `agents:SEED`."""
 
+MOST_SEED: Final = 10**18 - 1
+"""The largest seed of a generated day."""
+
 
 def load_traffic(name: str) -> Traffic:
     """Load the traffic a person named.
@@ -25,8 +28,11 @@ def load_traffic(name: str) -> Traffic:
     """
     if name == AGENTS or name.startswith(AGENTS + ":"):
         seed = name.partition(":")[2] or "1"
-        if not seed.isdecimal():
-            raise TraceError(f"{name}: a generated day's seed is a whole number, as in agents:7")
+        if not seed.isdecimal() or len(seed) > len(str(MOST_SEED)):
+            raise TraceError(
+                f"{name[:40]}: a generated day's seed is a whole number from 0 to {MOST_SEED},"
+                " as in agents:7"
+            )
         return agent_day(seed=int(seed))
     path = Path(name)
     try:
