@@ -30,7 +30,7 @@ def workload() -> None:
 @click.option(
     "--hours",
     type=FiniteRange(min=0, max=24, min_open=True),
-    default=8.0,
+    default=FIGURES["day"].low,
     show_default=True,
     help="How long the day is.",
 )

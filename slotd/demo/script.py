@@ -3,15 +3,17 @@
 Lives here: who says what after what, and how long the texts are. Must not live here: answers (they
 are the engine's), time, or processes.
 
-The texts are made up and mean nothing; only their lengths and what they have in common matter. The
-lengths are those of the published cases: a conversation of 37,000 tokens, side requests of about
-300, a classifier whose queries grow before the same closing text, two chats of 9,000 and 7,900.
+The texts are made up and mean nothing; only their lengths and what they have in common matter. Side
+requests, the classifier's closing text and the two chats have the lengths of the generated working
+day (`slotd.workload.figures`), the conversation is the published one of 37,000 tokens. The
+classifier's transcript is shorter than published and grows faster, as a demo has few queries' time.
 """
 
 import random
 
 from attrs import define, field, frozen
 
+from slotd.workload.figures import FIGURES
 from slotd.workload.prompt import NOTHING, TURN, Prompt, text
 
 _ROLE = 1
@@ -118,7 +120,8 @@ class _Writer:
         """Ask for something small in a conversation of its own, as agent clients do."""
         self.sides += 1
         name = f"side request {self.sides}"
-        return Say("Ann", "side request", name, self.message(280, 320), answer=24)
+        about = FIGURES["title"].whole
+        return Say("Ann", "side request", name, self.message(about - 20, about + 20), answer=24)
 
 
 def _between_turns(writer: _Writer) -> Scene:
@@ -139,7 +142,8 @@ def _between_turns(writer: _Writer) -> Scene:
 
 def _classifier(writer: _Writer) -> Scene:
     """Check each step of the agent by a query that rewrites the end of the one before it."""
-    closing = text(_CLASSIFIER_END, 36) + _header()
+    end = _header()
+    closing = text(_CLASSIFIER_END, FIGURES["classifier_closing"].whole - len(end)) + end
     grows = [writer.fresh(24_000), *(writer.fresh(550, 700) for _ in range(3))]
     steps: list[Say | Pause | Leave] = []
     for number, new in enumerate(grows, start=1):
@@ -181,7 +185,8 @@ def _beside_long_answers(writer: _Writer) -> Scene:
 
 def _two_chats(writer: _Writer) -> Scene:
     """Let two chats of one person take turns."""
-    chats = (("chat 1", 9_000), ("chat 2", 7_900))
+    lengths = FIGURES["chat_lengths"]
+    chats = (("chat 1", int(lengths.high)), ("chat 2", int(lengths.low)))
     steps: list[Say | Pause | Leave] = []
     for turn in (1, 2, 3):
         for name, length in chats:

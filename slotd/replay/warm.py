@@ -17,9 +17,10 @@ from slotd.replay.clairvoyant import uses
 from slotd.replay.drive import replay
 from slotd.replay.policies import POLICIES, Policy
 from slotd.sim.options import SimOptions
+from slotd.workload.figures import FIGURES
 from slotd.workload.traffic import RequestSpec, Traffic, pick
 
-_READ_TOK_S: Final = 2668.0
+_READ_TOK_S: Final = FIGURES["read_tok_s"].low
 _DECODE_TOK_S: Final = 50.0
 """What a request takes where no engine serves it: published reading, decoding beside others."""
 

@@ -29,8 +29,8 @@ from slotd.workload.figures import FIGURES
 from slotd.workload.prompt import NOTHING, TURN, TURN_TOKEN, Prompt, text
 from slotd.workload.traffic import RequestSpec, Traffic, in_order, pick
 
-_HEADER_REST = text(1, 2)
-"""The two tokens after the turn token in a reply's header."""
+_HEADER = TURN + text(1, 2)
+"""What a message begins with; alone at a prompt's end it asks for the reply."""
 _AGENT_SYSTEM, _SUBAGENT_SYSTEM, _TITLE_SYSTEM, _SIDE_SYSTEM, _CLASSIFIER_SYSTEM = range(2, 7)
 _CLASSIFIER_CLOSING = 7
 _FIRST_FREE_STREAM = 100
@@ -56,6 +56,11 @@ class _Chance:
     def count(self, name: str) -> int:
         """Draw a whole number >= 1."""
         return max(1, round(self.draw(name)))
+
+    def whole(self, name: str) -> int:
+        """Draw one of a range's whole numbers, each as likely."""
+        figure = FIGURES[name]
+        return self.random.randint(int(figure.low), int(figure.high))
 
     def happens(self, name: str) -> bool:
         """Tell whether something with this share happens."""
@@ -106,14 +111,14 @@ class _Conversation:
 
     def hear(self, message: Prompt) -> None:
         """Add a message of somebody else: a turn of its own."""
-        self.told = self.told + TURN + _HEADER_REST + message
+        self.told = self.told + _HEADER + message
 
     def ask(self, before: _Sent, think: float, reply: Prompt, keep: Prompt | None = None) -> _Sent:
         """Send the transcript `think` seconds after `before` ended, and add the reply to it.
 
         `keep` is what is sent back of the reply later (None: all of it).
         """
-        prompt = self.told + TURN + _HEADER_REST
+        prompt = self.told + _HEADER
         arrival = before.end + think
         self.turn += 1
         self.day.requests.append(
@@ -169,7 +174,7 @@ class _Person:
         guard = _Guard(self) if self.classifier else None
         self.side(_TITLE_SYSTEM, "title", "title")
         for number in range(self.chance.count("rounds")):
-            think = self.chance.draw("reading") if number else 1.0
+            think = self.chance.draw("reading" if number else "opening_wait")
             if self.last.end + think > self.day.seconds:
                 return
             if number:
@@ -192,7 +197,7 @@ class _Person:
         if self.chance.happens("subagent_share"):
             self.subagents()
             agent.hear(self.texts("tool_result"))
-        answer = self.chance.random.randint(100, FIGURES["answer"].whole)
+        answer = self.chance.whole("answer")
         self.last = agent.ask(self.last, think, self.day.fresh(answer))
 
     def summarised(self, agent: _Conversation) -> _Conversation:
@@ -208,8 +213,9 @@ class _Person:
 
     def side(self, system: int, kind: str, length: str, wait: float = 0.0) -> None:
         """Send a short request of its own beside the session; nobody waits for it."""
-        own = self.chance.random.randint(40, 80)
-        side = _Conversation(self.day, kind, TURN + text(system, FIGURES[length].whole - own - 7))
+        own = self.chance.whole("side_text")
+        shared = FIGURES[length].whole - len(TURN) - len(_HEADER) - own - len(_HEADER)
+        side = _Conversation(self.day, kind, TURN + text(system, shared))
         side.hear(self.day.fresh(own))
         side.ask(self.last, wait, self.texts("title_answer"))
 
@@ -235,7 +241,7 @@ class _Person:
     def chats(self) -> None:
         """Two chats in turns, and chats whose thinking is not sent back, at their own times."""
         for _ in range(FIGURES["chats_a_day"].whole):
-            self.last = _Sent(None, self.chance.random.uniform(0.02, 0.9) * self.day.seconds)
+            self.last = _Sent(None, self.chance.draw("chat_begin") * self.day.seconds)
             pair = [_Conversation(self.day, "chat", TURN) for _ in range(2)]
             for chat in pair:
                 chat.hear(self.texts("chat_lengths"))
@@ -249,7 +255,7 @@ class _Person:
                     self.texts("chat_reply"),
                 )
         for _ in range(FIGURES["thinking_chats_a_day"].whole):
-            self.last = _Sent(None, self.chance.random.uniform(0.02, 0.9) * self.day.seconds)
+            self.last = _Sent(None, self.chance.draw("chat_begin") * self.day.seconds)
             chat = _Conversation(self.day, "thinking", TURN)
             chat.hear(self.day.fresh(FIGURES["thinking_chat"].whole))
             for turn in range(self.chance.count("thinking_turns")):
@@ -275,25 +281,28 @@ class _Guard:
         for _ in range(person.chance.count("classifier_queries")):
             transcript = FIGURES["classifier_transcript"]
             if not len(self.told) or len(self.told) > transcript.high:
-                system = text(_CLASSIFIER_SYSTEM, 2_000)
-                self.told = TURN + system + person.day.fresh(transcript.whole - 2_001)
+                begin = TURN + text(_CLASSIFIER_SYSTEM, FIGURES["classifier_system"].whole)
+                self.told = begin + person.day.fresh(transcript.whole - len(begin))
                 self.number, self.queries = person.day.begin(), 0
             self.told = self.told + person.texts("classifier_growth")
             self.queries += 1
             query = _Conversation(person.day, "classifier", self.told)
             query.number, query.turn = self.number, self.queries - 1
-            closing = FIGURES["classifier_closing"].whole - len(TURN + _HEADER_REST)
+            wait = person.chance.draw("classifier_wait")
+            closing = FIGURES["classifier_closing"].whole - len(_HEADER)
             query.told = self.told + text(_CLASSIFIER_CLOSING, closing)
             query.known = len(self.told) if self.queries > 1 else 0
-            person.last = query.ask(person.last, 0.2, person.texts("classifier_answer"))
+            person.last = query.ask(person.last, wait, person.texts("classifier_answer"))
 
 
-def agent_day(people: int = FIGURES["people"].whole, hours: float = 8.0, seed: int = 1) -> Traffic:
+def agent_day(
+    people: int = FIGURES["people"].whole, hours: float = FIGURES["day"].low, seed: int = 1
+) -> Traffic:
     """Make the traffic of a working day.
 
     Args:
-        people: how many people work, each with an agent and chats; every second one, the first
-            included, runs the safety classifier.
+        people: how many people work, each with an agent and chats; of them `classifier_people`
+            run the safety classifier, the first included.
         hours: the day's length.
         seed: another seed is another day of the same kind.
 
@@ -305,10 +314,11 @@ def agent_day(people: int = FIGURES["people"].whole, hours: float = 8.0, seed: i
             f"a day needs 1 person or more and 0 to 24 hours, not {people} and {hours}"
         )
     day = _Day(hours * 3600)
+    one_in = round(1 / FIGURES["classifier_people"].low)
     for number in range(people):
         chance = _Chance(random.Random(f"{seed} {number}"))
-        begin = _Sent(None, chance.random.uniform(0, 600))
-        person = _Person(day, chance, number % 2 == 0, begin)
+        begin = _Sent(None, chance.draw("day_begin"))
+        person = _Person(day, chance, number % one_in == 0, begin)
         person.work()
         person.chats()
     made = Traffic("", tuple(day.requests))

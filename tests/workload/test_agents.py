@@ -1,10 +1,15 @@
+import ast
+import inspect
+import re
 from collections import Counter
 
 import pytest
 
+from slotd.workload import agents
 from slotd.workload.agents import agent_day
 from slotd.workload.figures import FIGURES, figures_table
 from slotd.workload.traffic import RequestSpec, Traffic
+from tests.paths import SHARED
 
 
 @pytest.fixture(scope="module")
@@ -103,3 +108,48 @@ def test_every_figure_names_its_source_or_says_it_is_assumed() -> None:
 def test_a_day_nobody_works_is_refused(people: int, hours: float) -> None:
     with pytest.raises(ValueError, match="a day needs"):
         agent_day(people, hours)
+
+
+SEEDS = {"policy": "slot-policy-pr2528.txt", "checkpoints": "slot-checkpoints-pr2843.txt"}
+
+
+def test_every_figure_with_a_source_is_in_it() -> None:
+    texts = {name: (SHARED / "seeds" / file).read_text("utf-8") for name, file in SEEDS.items()}
+    checked = 0
+    for name, figure in FIGURES.items():
+        document, _, said = figure.source.partition(": ")
+        for number in re.findall(r"\d(?:[\d,.]*\d)?K?", said) if document in texts else ():
+            checked += 1
+            assert re.search(rf"(?<![\d,.]){number}(?!\d|,\d)", texts[document]), (name, number)
+    assert checked > 25
+
+
+UNITS = {0, 1, 2, 60, 3600, 24}
+"""Nothing, one, two of a pair or of a range's ends, seconds, and the hours of no longer day."""
+
+
+def numbers_of(tree: ast.AST) -> set[float]:
+    return {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and type(node.value) in (int, float)
+    }
+
+
+def test_the_generator_draws_and_waits_for_nothing_but_figures() -> None:
+    module = ast.parse(inspect.getsource(agents))
+    parts = [node for node in module.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))]
+    assert set().union(*map(numbers_of, parts)) <= UNITS
+    named = {
+        node.value
+        for node in ast.walk(module)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    assert set(FIGURES) - named == {"long_prompts_a_day"}  # what the others are set to meet
+
+
+def test_of_two_people_the_first_runs_the_classifier() -> None:
+    one, two = (of_kind(agent_day(people, 3.0, seed=3), "classifier") for people in (1, 2))
+    assert one
+    assert len(one) == len(two)
+    assert len(of_kind(agent_day(3, 3.0, seed=3), "classifier")) > len(two)
