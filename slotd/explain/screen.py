@@ -14,6 +14,7 @@ from rich.text import Text
 from slotd.explain import words
 from slotd.explain.account import Account
 from slotd.explain.explanation import Explanation, Verdict, WhatIf, as_logged
+from slotd.explain.learned import why
 from slotd.explain.log import LoggedDecision
 from slotd.explain.outcome import Happening
 from slotd.explain.placing import resumes
@@ -178,9 +179,9 @@ def _another_policy(told: Explanation) -> RenderableType:
     same = "the same" if told.agrees else _choice(published)
     if logged.losses:
         said = (
-            f"A policy that learns decided: {_choice(logged)}. What giving a slot up is expected "
-            "to lose (tokens read again) and how likely its conversation returns is beside "
-            f"each slot. The published rules, told below, give {same}."
+            f"A policy that learns decided: {_choice(logged)}. {why(logged, told.logged.table)} "
+            "What giving a slot up is expected to lose (tokens read again) and how likely its "
+            f"conversation returns is beside each slot. The published rules, told below, give {same}."
         )
     else:
         said = (

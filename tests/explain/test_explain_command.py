@@ -159,7 +159,10 @@ def test_what_a_policy_that_learns_expected_is_beside_the_slots() -> None:
     of = table(row(0, 40_000))
     told = shown(lines(place_event(of, slot=5, **expected)))
     assert "protected; loss 12, returns 25%" in told
-    assert "A policy that learns decided: slot 5 (reclaim), nothing to park." in told
+    said = " ".join(told.split())
+    assert (
+        "A policy that learns decided: slot 5 (reclaim), nothing to park. Slot 5 is blank:" in said
+    )
     assert "give slot 2 (reclaim)," in " ".join(told.split())
     alike = " ".join(shown(lines(place_event(of, **expected))).split())
     assert "The published rules, told below, give the same." in alike
