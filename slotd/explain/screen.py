@@ -181,7 +181,8 @@ def _another_policy(told: Explanation) -> RenderableType:
         said = (
             f"A policy that learns decided: {_choice(logged)}. {why(logged, told.logged.table)} "
             "What giving a slot up is expected to lose (tokens read again) and how likely its "
-            f"conversation returns is beside each slot. The published rules, told below, give {same}."
+            "conversation returns is beside each slot. The published rules, told below, give "
+            f"{same}."
         )
     else:
         said = (

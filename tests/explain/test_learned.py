@@ -30,7 +30,7 @@ def test_a_continued_history_is_the_published_rules() -> None:
 def test_a_reply_sent_back_changed_is_told_from_an_end_that_was_rewritten() -> None:
     changed = decided(table(row(0, 40_000, shared=30_000)), 0, "sibling")
     assert changed.endswith(
-        "shares 75% of it, up to its last turn or more: its reply was sent back changed."
+        "shares 75.0% of it, up to its last turn or more: its reply was sent back changed."
     )
     rewritten = decided(table(row(0, 40_000, shared=39_900)), 0, "sibling")
     assert rewritten.endswith("of it, and ends differently.")

@@ -20,6 +20,9 @@ class Emitted:
     sure: set[str] = field(factory=set)
     """Fields named in the calls themselves."""
 
+    added: set[str] = field(factory=set)
+    """Fields the functions that hold the calls add one by one: `fields["name"] = ...`."""
+
     possible: set[str] = field(factory=set)
     """Fields named anywhere in the functions that hold the calls."""
 
@@ -35,7 +38,8 @@ def emitted() -> dict[str, Emitted]:
             event.levels.add(str(level.value))
             event.sure |= {keyword.arg for keyword in call.keywords if keyword.arg}
             event.sure |= {key for given in more for key in _keys(given)}
-            event.possible |= event.sure
+            event.added |= {key for node in ast.walk(function) for key in _added(node)}
+            event.possible |= event.sure | event.added
             event.possible |= {key for node in ast.walk(function) for key in _keys(node)}
     return found
 
@@ -59,4 +63,16 @@ def _keys(node: ast.AST) -> set[str]:
         key.value
         for key in node.keys
         if isinstance(key, ast.Constant) and isinstance(key.value, str)
+    }
+
+
+def _added(node: ast.AST) -> set[str]:
+    if not isinstance(node, ast.Assign):
+        return set()
+    return {
+        target.slice.value
+        for target in node.targets
+        if isinstance(target, ast.Subscript)
+        and isinstance(target.slice, ast.Constant)
+        and isinstance(target.slice.value, str)
     }

@@ -159,6 +159,7 @@ def test_the_table_of_events_is_what_the_code_can_emit() -> None:
         told = described[name]
         assert told.levels == event.levels, name
         assert told.fields | told.optional >= event.sure, name
+        assert told.fields | told.optional >= event.added, name
         assert told.fields | told.optional <= event.possible, name
 
 

@@ -129,11 +129,8 @@ UNITS = {0, 1, 2, 60, 3600, 24}
 
 
 def numbers_of(tree: ast.AST) -> set[float]:
-    return {
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and type(node.value) in (int, float)
-    }
+    constants = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    return {value for value in constants if isinstance(value, (int, float))}
 
 
 def test_the_generator_draws_and_waits_for_nothing_but_figures() -> None:
