@@ -23,7 +23,7 @@ from tests.paths import PROJECT
 from tests.readme import readme
 from tests.readme.emitted import emitted
 
-CHECKED = ("sim", "run", "park", "engine", "shim", "look", "decide")
+CHECKED = ("sim", "run", "park", "engine", "shim", "look", "measure", "decide")
 KINDS = {"run", "check", "output", "file", "table"}
 
 ENGINE = f"""#!/bin/sh
@@ -185,6 +185,9 @@ def test_every_command_and_option_named_in_the_text_exists() -> None:
     context = click.Context(slotd)
     for name, arguments in re.findall(r"\bslotd ([a-z]+)((?: [^\n`]*)?)", command_text(text)):
         command = slotd.get_command(context, name)
+        if isinstance(command, click.Group):
+            name, _, arguments = arguments.strip().partition(" ")
+            command = command.get_command(context, name)
         assert command is not None, f"slotd {name}"
         options = {option for parameter in command.params for option in parameter.opts}
         for option in re.findall(r"(?:^| )(--[a-z][a-z-]*)", arguments.partition(" -- ")[0]):
