@@ -185,7 +185,7 @@ def test_every_command_and_option_named_in_the_text_exists() -> None:
     context = click.Context(slotd)
     for name, arguments in re.findall(r"\bslotd ([a-z]+)((?: [^\n`]*)?)", command_text(text)):
         command = slotd.get_command(context, name)
-        if isinstance(command, click.Group):
+        if isinstance(command, click.Group) and arguments:
             name, _, arguments = arguments.strip().partition(" ")
             command = command.get_command(context, name)
         assert command is not None, f"slotd {name}"
