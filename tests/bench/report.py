@@ -323,13 +323,26 @@ def goals(found: Sequence[Measured]) -> Iterable[str]:
     yield ""
 
 
+def positive(text: str) -> int:
+    """Read a whole number of 1 or more.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if (number := int(text)) < 1:
+        raise ValueError(text)
+    return number
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and write the report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--thinnings", type=int, default=12)
-    parser.add_argument("--days", type=int, default=4)
-    parser.add_argument("--baselines", type=int, default=3, help="how many of each run baselines")
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--thinnings", type=positive, default=12)
+    parser.add_argument("--days", type=positive, default=4)
+    parser.add_argument(
+        "--baselines", type=positive, default=3, help="how many of each run baselines"
+    )
+    parser.add_argument("--jobs", type=positive, default=2)
     chosen = parser.parse_args(arguments)
     tasks = [
         Task(None, FIRST_DAY + number, number == 0, number < chosen.baselines)
