@@ -1,6 +1,6 @@
 """Measure every policy on the public trace at three loads and on generated days: REPORT.md.
 
-    python -m tests.bench.report [--thinnings N] [--days N] [--baselines N] [--jobs N]
+    python -m tests.bench.report [--thinnings N] [--days N] [--baselines N] [--jobs N] [--to DIR]
 
 All of REPORT.md comes from one run of this command: the real core against the simulated engine in
 virtual time. Seeds are fixed, so the same code gives the same figures. What the report says beside
@@ -38,7 +38,8 @@ from tests.bench.words import INTRODUCTION, TRIED
 
 HERE = Path(__file__).parent
 REPORT = HERE / "REPORT.md"
-PLOTS = HERE / "plots"
+PLOTS = "plots"
+"""The folder of the plots, beside the report."""
 
 LOADS = (0.01, 0.02, 0.03)
 """Shares of the public trace's conversations that one engine can serve."""
@@ -144,15 +145,15 @@ def policies_of(task: Task, traffic: Traffic) -> list[Policy]:
     return [*chosen[:-1], *learned, chosen[-1]]
 
 
-def measure(task: Task) -> Measured:
-    """Run a task."""
+def measure(task: Task, plots: Path) -> Measured:
+    """Run a task; its plot, where it has one, goes into a folder."""
     traffic = traffic_of(task)
     earlier = earlier_uses(traffic)
     runs = [replay(traffic, policy, OPTIONS) for policy in policies_of(task, traffic)]
     outcomes = tuple(outcome(run, earlier) for run in runs)
     if task.draw:
-        PLOTS.mkdir(exist_ok=True)
-        plot(runs, outcomes, f"{task.name}, seed {task.seed}", PLOTS / picture(task))
+        plots.mkdir(exist_ok=True)
+        plot(runs, outcomes, f"{task.name}, seed {task.seed}", plots / picture(task))
     last = runs[-1]
     return Measured(
         task,
@@ -271,7 +272,7 @@ def section(found: Sequence[Measured]) -> Iterable[str]:
     for one in means:
         yield f"| {one.policy} | {counts(one.placements)} | {counts(one.parks)} |"
     yield ""
-    yield f"![reuse](plots/{picture(task)})"
+    yield f"![reuse]({PLOTS}/{picture(task)})"
     yield ""
 
 
@@ -334,16 +335,29 @@ def positive(text: str) -> int:
     return number
 
 
+def several(text: str) -> int:
+    """Read a whole number of 2 or more: of one run, nobody knows what is noise.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if (number := int(text)) < 2:
+        raise ValueError(text)
+    return number
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and write the report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--thinnings", type=positive, default=12)
-    parser.add_argument("--days", type=positive, default=4)
+    parser.add_argument("--thinnings", type=several, default=12)
+    parser.add_argument("--days", type=several, default=4)
     parser.add_argument(
         "--baselines", type=positive, default=3, help="how many of each run baselines"
     )
     parser.add_argument("--jobs", type=positive, default=2)
+    parser.add_argument("--to", type=Path, default=HERE, help="the folder it is written into")
     chosen = parser.parse_args(arguments)
+    chosen.to.mkdir(parents=True, exist_ok=True)
     tasks = [
         Task(None, FIRST_DAY + number, number == 0, number < chosen.baselines)
         for number in range(chosen.days)
@@ -355,7 +369,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     begin = time.monotonic()
     found: list[Measured] = []
     with ProcessPoolExecutor(chosen.jobs) as pool:
-        for measured in pool.map(measure, tasks):
+        for measured in pool.map(functools.partial(measure, plots=chosen.to / PLOTS), tasks):
             found.append(measured)
             passed = time.monotonic() - begin
             sys.stderr.write(f"{len(found)}/{len(tasks)} {measured.task.name} {passed:.0f} s\n")
@@ -363,7 +377,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     lines = [INTRODUCTION.format(command=command), *goals(found), TRIED]
     for share in (*LOADS, None):
         lines += section([one for one in found if one.task.share == share])
-    REPORT.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+    (chosen.to / REPORT.name).write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

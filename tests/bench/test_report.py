@@ -95,8 +95,11 @@ def test_every_sentence_of_the_report_is_the_commands() -> None:
             assert figureless in known, line
 
 
-@pytest.mark.parametrize("option", ["--thinnings", "--days", "--baselines", "--jobs"])
-def test_a_report_of_nothing_is_a_usage_error(option: str) -> None:
+@pytest.mark.parametrize(
+    ("option", "few"),
+    [("--thinnings", "1"), ("--days", "1"), ("--baselines", "0"), ("--jobs", "0")],
+)
+def test_a_report_of_too_little_to_tell_is_a_usage_error(option: str, few: str) -> None:
     with pytest.raises(SystemExit) as refused:
-        main([option, "0"])
+        main([option, few])
     assert refused.value.code == 2
