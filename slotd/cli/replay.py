@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import click
@@ -15,11 +17,12 @@ from rich.progress import Progress
 
 from slotd.cli.numbers import FiniteRange
 from slotd.cli.replay_options import engine, engine_options, traffic_named
+from slotd.cli.sources import Refusal
 from slotd.replay.drive import Row, Run, replay
 from slotd.replay.outcome import Outcome, earlier_uses, outcome
 from slotd.replay.policies import POLICIES
+from slotd.replay.show import check_plot, table_of
 from slotd.replay.show import plot as draw
-from slotd.replay.show import table_of
 from slotd.workload.traffic import thin as thinned
 
 
@@ -73,8 +76,10 @@ def replay_command(
     lru, llama.cpp, value, retention (the default policy), adaptive
     clairvoyant   knows the future: a greedy bound
     """  # noqa: D301 - the backspace itself is what keeps click from joining the lines
+    if plot is not None:
+        _drawing(plot, partial(check_plot, plot))
     options = engine(slots, groups, prompt_rate, solo_rate, copy_ms)
-    traffic = thinned(traffic_named(trace), thin, seed)
+    traffic = thinned(traffic_named(trace, options), thin, seed)
     chosen = names or ("serve-groups", "retention", "adaptive")
     wanted = [name for name in POLICIES if name in chosen or "all" in chosen]
     earlier = earlier_uses(traffic)
@@ -99,15 +104,15 @@ def replay_command(
             console = Console(width=220)
         console.print(table_of(outcomes, title))
     if plot is not None:
-        _draw(runs, outcomes, traffic.name, plot)
+        _drawing(plot, partial(draw, runs, outcomes, traffic.name, plot))
 
 
-def _draw(runs: list[Run], outcomes: list[Outcome], title: str, file: Path) -> None:
+def _drawing(file: Path, work: Callable[[], None]) -> None:
     try:
-        draw(runs, outcomes, title, file)
+        work()
     except ImportError as error:
-        raise click.ClickException(
-            "--plot needs matplotlib: install slotd with the extra plot"
-        ) from error
-    except (OSError, ValueError) as error:
-        raise click.ClickException(f"{file}: the plot cannot be written ({error})") from error
+        raise Refusal("--plot needs matplotlib: install slotd with the extra plot") from error
+    except OSError as error:
+        raise Refusal(f"--plot {file}: cannot be written: {error.strerror}") from error
+    except ValueError as error:
+        raise Refusal(f"--plot {file}: cannot be written: {error}") from error

@@ -11,10 +11,11 @@ from typing import Final, ParamSpec, TypeVar
 import click
 
 from slotd.cli.numbers import FiniteRange
-from slotd.replay.load import load_traffic
+from slotd.core.capabilities import MAX_SLOTS
+from slotd.replay.load import fitting, load_traffic
 from slotd.sim.options import SimOptions
-from slotd.sim.timing import Timing
-from slotd.workload.traces import TraceError
+from slotd.sim.timing import SOLO_TOK_S, Timing
+from slotd.workload.fields import TraceError
 from slotd.workload.traffic import Traffic
 
 P = ParamSpec("P")
@@ -38,9 +39,10 @@ def engine_options(command: Callable[P, R]) -> Callable[P, R]:
         click.option(
             "--solo-rate",
             type=FiniteRange(min=1 / _MOST, max=_MOST),
-            default=round(1000 / _DEFAULTS.timing.solo_step_ms, 1),
+            default=SOLO_TOK_S,
             show_default=True,
-            help="Tokens a second of one request that decodes alone.",
+            help="Tokens a second of one request that decodes alone; more at a time go on being"
+            " as much faster together as published.",
         ),
         click.option(
             "--prompt-rate",
@@ -58,7 +60,7 @@ def engine_options(command: Callable[P, R]) -> Callable[P, R]:
         ),
         click.option(
             "--slots",
-            type=click.IntRange(min=1),
+            type=click.IntRange(1, MAX_SLOTS),
             default=_DEFAULTS.batch_slots,
             show_default=True,
             help="Batch slots.",
@@ -74,6 +76,7 @@ def engine(
     """Return the engine the options describe; refuse one that cannot be."""
     timing = Timing(
         prompt_tok_s=prompt_rate,
+        window_ms=tuple(ms * (SOLO_TOK_S / solo_rate) for ms in _DEFAULTS.timing.window_ms),
         solo_step_ms=1000 / solo_rate,
         copy_ms_per_1k=copy_ms,
         restore_ms_per_1k=copy_ms,
@@ -84,12 +87,20 @@ def engine(
         raise click.UsageError(str(error)) from error
 
 
-def traffic_named(name: str) -> Traffic:
-    """Load a traffic; say in one line why it cannot be."""
+def traffic_named(name: str, options: SimOptions) -> Traffic:
+    """Load a traffic for an engine; say in one line why it cannot be, or what is left out."""
     try:
-        traffic = load_traffic(name)
+        whole = load_traffic(name)
     except TraceError as error:
         raise click.UsageError(str(error)) from error
+    traffic = fitting(whole, options)
+    left_out = len(whole.requests) - len(traffic.requests)
+    if left_out:
+        longest = f"the engine's context of {options.context:,} tokens"
+        click.echo(
+            f"slotd: {name}: {left_out} of {len(whole.requests)} requests left out: too long for {longest}",
+            err=True,
+        )
     if not traffic.requests:
         raise click.UsageError(f"{name}: there is no request in it")
     return traffic

@@ -59,7 +59,7 @@ def tune_command(
     in common: another day may differ by more.
     """
     options = engine(slots, groups, prompt_rate, solo_rate, copy_ms)
-    traffic = traffic_named(trace)
+    traffic = traffic_named(trace, options)
     try:
         tuned = _searched(traffic, options, thin, thinnings, seed)
     except TooLittleTrafficError as error:

@@ -53,7 +53,7 @@ def agents(people: int, hours: float, seed: int, figures: bool) -> None:
         return
     traffic = agent_day(people, hours, seed)
     salt = seed.to_bytes(8, "big")
-    lines = LineWriter.begin(traffic.name, traffic.turn_token)
+    lines = LineWriter.begin(traffic.name)
     click.echo(lines.header(), nl=False)
     for number, request in enumerate(traffic.requests, 1):
         entry = Entry(

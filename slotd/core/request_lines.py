@@ -213,6 +213,7 @@ def done(model: Model, line: Done, now: float) -> None:
         read=max(0, request.read - reused),
         generated=line.generated,
         finish=finish_word(line.finish),
+        prompt_ms=round(line.prompt_ms, 1),
         ms=round(line.prompt_ms + line.decode_ms, 1),
     )
 

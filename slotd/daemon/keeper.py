@@ -7,6 +7,7 @@ Neither is worth a request: a file that cannot be had is told in one `error` eve
 known, and slotd goes on without it.
 """
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event as Flag
@@ -24,7 +25,7 @@ from slotd.policy.adaptive.decider import AdaptiveDecider
 from slotd.policy.adaptive.returns import ReturnModel
 from slotd.policy.decide import Decider
 from slotd.policy.named import ADAPTIVE, decider_named
-from slotd.record.files import RecordFiles, new_salt
+from slotd.record.files import RecordFiles, cannot_write, new_salt
 from slotd.record.recorder import RequestRecorder
 from slotd.record.sink import RecordSink
 from slotd.record.tap import RecordingSidecar
@@ -86,9 +87,9 @@ class Keeper:
         if path is None:
             return None
         try:
-            files = RecordFiles(Path(path), None)
+            files = RecordFiles(Path(path), began=time.time())
         except OSError as error:
-            self._tell("record", f"{path}: the record cannot be written: {error.strerror}")
+            self._tell("record", cannot_write(path, error))
             return None
         return RecordSink(files, self._log)
 

@@ -28,14 +28,19 @@ def new_salt() -> bytes:
     return secrets.token_bytes(SALT_BYTES)
 
 
+def cannot_write(path: str | Path, error: OSError) -> str:
+    """Say in one line that the record at `path` cannot be written, and why."""
+    return f"{error.filename or path}: the record cannot be written: {error.strerror}"
+
+
 class RecordFiles:
     """The files of one record."""
 
     def __init__(
         self,
         path: Path,
-        turn_token: int | None,
         *,
+        began: float = 0.0,
         file_bytes: int = FILE_BYTES,
         files: int = FILES,
     ) -> None:
@@ -43,15 +48,17 @@ class RecordFiles:
 
         Args:
             path: the current file.
-            turn_token: for the header.
+            began: what the entries' times count from, in seconds since 1970.
             file_bytes: how long a file gets before it is rotated.
             files: how many files are kept, the current one included.
 
         Raises:
-            OSError: the file cannot be opened for writing, or is something else's.
+            OSError: the file cannot be opened for writing, or it or a numbered one is something
+                else's.
         """
-        self._path = path
-        self._turn_token = turn_token
+        self.path = path
+        """The current file."""
+        self._began = began
         self._limit = file_bytes
         self._files = files
         self._label = secrets.token_hex(4)
@@ -75,28 +82,29 @@ class RecordFiles:
         self._file.close()
 
     def _open(self) -> None:
-        if self._path.is_file() and self._path.stat().st_size:
-            refuse_theirs(self._path, MARK)
+        if self.path.is_file() and self.path.stat().st_size:
+            for number in range(self._files):
+                refuse_theirs(self._numbered(number), MARK)
             self._rotate()
         # Not waiting for anybody to read a named pipe.
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK
-        descriptor = os.open(self._path, flags, 0o600)
+        descriptor = os.open(self.path, flags, 0o600)
         self._file = os.fdopen(descriptor, "w", encoding="ascii")
         self._written = 0
-        self._lines = LineWriter.begin(self._label, self._turn_token)
+        self._lines = LineWriter.begin(self._label, self._began)
         self._put(self._lines.header())
         self._file.flush()
 
     def _rotate(self) -> None:
         for number in range(self._files - 1, 0, -1):
-            younger = self._numbered(number - 1) if number > 1 else self._path
+            younger = self._numbered(number - 1)
             if younger.is_file():
                 younger.replace(self._numbered(number))
         if self._files == 1:
-            self._path.unlink()
+            self.path.unlink()
 
     def _numbered(self, number: int) -> Path:
-        return self._path.with_name(f"{self._path.name}.{number}")
+        return self.path.with_name(f"{self.path.name}.{number}") if number else self.path
 
     def _put(self, line: str) -> None:
         self._file.write(line)

@@ -1,16 +1,18 @@
 """The record's format: one JSON object a line, a header first.
 
-Header: `{"slotd_record": 1, "block": 64, "salt": LABEL, "turn_token": ID or null}`. Block hashes of
-files with one label can be compared; the salt itself is never written.
+Header: `{"slotd_record": 1, "block": 64, "salt": LABEL, "began": T}`. Block hashes of files with
+one label can be compared; the salt itself is never written. Times count from `began`, in seconds
+since 1970 (0 in generated traffic), so that the files of several starts follow each other.
 
 A request: `n` (its number), `at` (s), `verb`, `prompt` and `out` (tokens), `turn` (tokens before
 the prompt's last turn token, or null), `like` (`[n, blocks]`: it begins with so many blocks of
 request n of this file, or null), `blocks` (base64 of the other blocks' hashes, 8 bytes each),
 `queue`, `first`, `end` (seconds from `at` to the begin of its read, its first token, its end; null:
-not seen), `slot`, `client_slot` (null: solo), `reused` (tokens), `finish`, `legs`.
+none), `slot`, `client_slot` (null: solo), `reused` (tokens), `finish`, `legs`.
 
 A block is 64 tokens, the last one what is left; its hash is that of the whole prompt up to its end
-(BLAKE2b, keyed with the salt), so that two prompts share a block hash only when they begin alike.
+(BLAKE2b, keyed with the salt), so that two prompts share a block hash only when they begin alike
+and have the same control vector.
 """
 
 from __future__ import annotations
@@ -32,16 +34,20 @@ DIGEST: Final = 8
 VERSION: Final = 1
 MARK: Final = b'{"slotd_record":'
 """What every record begins with."""
+PLAIN_CVEC: Final = 1
+"""The `cvec` of a line that names none."""
 LIKE_MEMORY: Final = 200_000
 """Block hashes a file's writer remembers, so that later prompts can refer to them."""
 
 
-def block_hashes(prompt: TokenIds, salt: bytes) -> list[bytes]:
+def block_hashes(prompt: TokenIds, salt: bytes, cvec: int = PLAIN_CVEC) -> list[bytes]:
     """Return the hash of every block, the last, partly filled one included.
 
-    `salt` has at most 64 bytes.
+    `salt` has at most 64 bytes. Prompts with different `cvec` have no hash in common.
     """
     hasher = blake2b(digest_size=DIGEST, key=salt)
+    if cvec != PLAIN_CVEC:
+        hasher.update(b"cvec=%d" % cvec)
     found = []
     for at in range(0, len(prompt), BLOCK):
         hasher.update(prompt[at : at + BLOCK].tobytes())
@@ -75,13 +81,14 @@ class LineWriter:
     """Entries to lines of one file."""
 
     label: str
-    turn_token: int | None
+    began: float
+    """Seconds since 1970."""
     _known: OrderedDict[bytes, tuple[int, int]]
 
     @classmethod
-    def begin(cls, label: str, turn_token: int | None) -> LineWriter:
+    def begin(cls, label: str, began: float = 0.0) -> LineWriter:
         """Begin a file: nothing can be referred to yet."""
-        return cls(label, turn_token, OrderedDict())
+        return cls(label, began, OrderedDict())
 
     def header(self) -> str:
         """Return the first line."""
@@ -90,7 +97,7 @@ class LineWriter:
                 "slotd_record": VERSION,
                 "block": BLOCK,
                 "salt": self.label,
-                "turn_token": self.turn_token,
+                "began": round(self.began, 3),
             }
         )
 

@@ -17,7 +17,7 @@ from protocol.tokens import TokenIds
 from slotd.core.events import Event
 from slotd.core.recall import last_turn
 from slotd.policy.json_fields import JsonValue
-from slotd.record.lines import BLOCK, Entry, block_hashes
+from slotd.record.lines import BLOCK, PLAIN_CVEC, Entry, block_hashes
 
 HELD_S: Final = 60.0
 """Seconds a cancelled request is held back."""
@@ -46,16 +46,20 @@ class RequestRecorder:
         self._running: dict[int, _Followed] = {}
 
     def sent(
-        self, number: int, verb: str, prompt: TokenIds, turn_token: int | None, now: float
+        self,
+        number: int,
+        verb: str,
+        prompt: TokenIds,
+        turn_token: int | None,
+        now: float,
+        cvec: int = PLAIN_CVEC,
     ) -> None:
         """Note a request's line, under slotd's number of it."""
-        blocks = tuple(block_hashes(prompt, self._salt))
+        blocks = tuple(block_hashes(prompt, self._salt, cvec))
         earlier = self._leg_before(len(prompt), blocks)
         if earlier is not None:
             followed = self._running.pop(earlier)
-            followed.entry = evolve(
-                followed.entry, out=followed.entry.out, legs=followed.entry.legs + 1, finish=""
-            )
+            followed.entry = evolve(followed.entry, legs=followed.entry.legs + 1, finish="")
             followed.length, followed.generated, followed.over = len(prompt), 0, None
             self._running[number] = followed
             return
@@ -75,6 +79,11 @@ class RequestRecorder:
                 continue
             if event.name in ("solo_done", "admitted", "slot_done"):
                 self._step(number, followed, event, now, ended)
+            elif event.name == "error":
+                end = now - self._begin - followed.entry.at
+                entry = evolve(followed.entry, end=end, finish="error")
+                ended.append(entry)
+                del self._running[number]
             elif event.name == "place":
                 slot, client_slot = event.fields["slot"], event.fields["client_slot"]
                 followed.entry = evolve(
@@ -97,24 +106,17 @@ class RequestRecorder:
         fields, entry = event.fields, followed.entry
         since = now - self._begin - entry.at
         if event.name != "slot_done" and entry.reused is None:
-            took = _number(fields["ms"]) / 1000
-            entry = evolve(
-                entry,
-                reused=_whole(fields["reused"]),
-                queue=max(0.0, since - took),
-                first=since if event.name == "admitted" else None,
-            )
-        if event.name == "admitted":
-            if fields["goes_on"]:
-                followed.entry, followed.generated = entry, 1
-                return
-            prompt, read = _number(fields["prompt"]), _number(fields["read"])
-            ended_at_once = read + _number(fields["reused"]) >= prompt
-            got, finish = (1, "length") if ended_at_once else (0, "cancel")
-        else:
-            got, finish = _whole(fields["generated"]) or 0, str(fields["finish"])
+            queue = max(0.0, since - _number(fields["ms"]) / 1000)
+            entry = evolve(entry, reused=_whole(fields["reused"]), queue=queue)
+        got, decoded = _generated(event)
+        if entry.first is None and event.name != "slot_done" and got:
+            entry = evolve(entry, first=max(0.0, since - decoded))
+        if event.name == "admitted" and fields["goes_on"]:
+            followed.entry, followed.generated = entry, got
+            return
         if event.name == "slot_done":
             got = max(got, followed.generated)
+        finish = _finish(event, got)
         followed.generated = got
         followed.entry = evolve(entry, out=entry.out + got, end=since, finish=finish)
         if finish == "cancel":
@@ -131,6 +133,25 @@ class RequestRecorder:
             if found.entry.blocks[:full] == blocks[:full]:
                 return number
         return None
+
+
+def _generated(event: Event) -> tuple[int, float]:
+    """Return the tokens a leg got, and the seconds since the first one of a solo leg."""
+    fields = event.fields
+    if event.name == "admitted":
+        # A read to its end gives the first token, whether or not the request goes on.
+        whole = _number(fields["read"]) + _number(fields["reused"]) >= _number(fields["prompt"])
+        return int(bool(fields["goes_on"]) or whole), 0.0
+    decoded = 0.0
+    if event.name == "solo_done":
+        decoded = (_number(fields["ms"]) - _number(fields["prompt_ms"])) / 1000
+    return _whole(fields["generated"]) or 0, decoded
+
+
+def _finish(event: Event, got: int) -> str:
+    if event.name == "admitted":
+        return "length" if got else "cancel"
+    return str(event.fields["finish"])
 
 
 def _whole(value: JsonValue) -> int | None:

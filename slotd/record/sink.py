@@ -6,12 +6,13 @@ Here: the thread and its bounded queue. Not here: the files (`files`) and what i
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from queue import Full, Queue
 from threading import Thread
 from typing import Final
 
 from slotd.core.events import Event
-from slotd.record.files import RecordFiles
+from slotd.record.files import RecordFiles, cannot_write
 from slotd.record.lines import Entry
 
 BOUND: Final = 256
@@ -28,6 +29,7 @@ class RecordSink:
         self._queue: Queue[list[Entry] | None] = Queue(BOUND)
         self.dropped = 0
         """Batches dropped because the disk was too slow or has failed."""
+        self._failed = False
         self._thread = Thread(target=self._write, name="record", daemon=True)
         self._thread.start()
 
@@ -47,15 +49,19 @@ class RecordSink:
         self._thread.join(timeout)
 
     def _write(self) -> None:
-        failed = False
         while (entries := self._queue.get()) is not None:
-            if failed:
+            if self._failed:
                 self.dropped += 1
-                continue
-            try:
-                self._files.write(entries)
-            except OSError as error:
-                failed = True
-                message = f"the record cannot be written: {error.strerror}"
+            else:
+                self._try(partial(self._files.write, entries))
+        self._try(self._files.close)
+
+    def _try(self, work: Callable[[], None]) -> None:
+        """Do something with the files; tell of the first time that cannot be done."""
+        try:
+            work()
+        except OSError as error:
+            if not self._failed:
+                message = cannot_write(self._files.path, error)
                 self._log(Event("error", "error", {"where": "record", "message": message}))
-        self._files.close()
+            self._failed = True

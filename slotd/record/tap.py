@@ -67,7 +67,12 @@ class RecordingSidecar(Sidecar):
                 if request.number > self._recorded:
                     turn_token = model.capabilities.turn_token
                     recorder.sent(
-                        request.number, request.verb, request.prompt, turn_token, self._now
+                        request.number,
+                        request.verb,
+                        request.prompt,
+                        turn_token,
+                        self._now,
+                        request.cvec,
                     )
             self._recorded = model.requests
             entries = recorder.told(output.events, self._now)

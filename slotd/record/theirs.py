@@ -28,4 +28,4 @@ def refuse_theirs(path: Path, mark: bytes) -> None:
         with path.open("rb") as file:
             ours = mark.startswith(file.read(len(mark)))
     if not ours:
-        raise FileExistsError(errno.EEXIST, REFUSAL)
+        raise FileExistsError(errno.EEXIST, REFUSAL, str(path))

@@ -5,6 +5,7 @@ Here: formatting. Not here: the sums (`outcome`).
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -63,6 +64,23 @@ def table_of(outcomes: Sequence[Outcome], title: str) -> RichTable:
 def counts(found: dict[str, int]) -> str:
     """Write counts in a line."""
     return " ".join(f"{name}:{count}" for name, count in found.items()) or "-"
+
+
+def check_plot(file: Path) -> None:
+    """See, before anything is replayed for it, whether a plot can be drawn into a file.
+
+    Raises:
+        ImportError: matplotlib is not installed (the extra `plot`).
+        ValueError: the file's ending is no image format.
+        OSError: there is no such folder.
+    """
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    known = sorted(FigureCanvasBase.get_supported_filetypes())
+    if file.suffix.removeprefix(".").lower() not in known:
+        raise ValueError(f"its ending has to be one of {', '.join(known)}")
+    if not file.parent.is_dir():
+        raise OSError(errno.ENOENT, "there is no such folder")
 
 
 def plot(runs: Sequence[Run], outcomes: Sequence[Outcome], title: str, file: Path) -> None:

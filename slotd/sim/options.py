@@ -137,6 +137,10 @@ class SimOptions:
                 f"batch_groups={self.batch_groups} must divide batch_slots={self.batch_slots}"
             )
 
+    def fits(self, prompt: int, max_new: int) -> bool:
+        """Tell whether a request is short enough for the context; lengths in tokens."""
+        return prompt + max_new + 8 <= self.context
+
     @property
     def groups(self) -> int:
         """Pipelined groups in force: 1 where there is nothing to group."""

@@ -91,7 +91,7 @@ def read_request(verb: bytes, rest: bytes, options: SimOptions, free: bool) -> R
     cvec = integer(keys.get("cvec", "1").encode())
     if cvec is None:
         return Refusal(f"bad request: cvec={keys['cvec']} is not a number")
-    if len(prompt) + max_new + 8 > options.context:
+    if not options.fits(len(prompt), max_new):
         return Refusal(
             f"prompt of {len(prompt)} tokens + max_new {max_new} + 8 > context {options.context}"
         )

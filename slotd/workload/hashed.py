@@ -8,8 +8,9 @@ tokens, and the last, partly filled block has an id of its own.  From that alone
   one's full blocks and it is longer than that one's prompt and reply together; the one that shares
   the most counts, then the latest.  One that shares them but is shorter (a reply sent back without
   its thinking) continues it too, where nothing else fits, but does not hold its reply.
-- **Preambles.**  A block that many different texts follow (`PREAMBLE_FANOUT`) is a system prompt:
-  sharing it makes no conversation.  Where the trace names its chats, the names count instead.
+- **Preambles.**  A block that many different texts follow (`PREAMBLE_FANOUT`) ends a system
+  prompt: sharing it and what is before it makes no conversation.  Where the trace names its chats,
+  the names count instead.
 - **Conversations.**  A request belongs to the conversation that brought its deepest shared block.
 - **The last block.**  Its tokens go on in the continuing request's block at the same place, which
   has another id: that block's text begins with them.
@@ -140,6 +141,11 @@ def _by_chat(requests: Sequence[HashedRequest]) -> tuple[list[int | None], list[
     return parents, conversations
 
 
+def _preamble(path: Sequence[int], tree: _Tree, fanout: int) -> int:
+    """Return how many of a prompt's blocks are system prompt: up to the last with such a fanout."""
+    return max((at + 1 for at, node in enumerate(path) if tree.fanout[node] >= fanout), default=0)
+
+
 def _by_blocks(
     requests: Sequence[HashedRequest], nodes: list[list[int]], tree: _Tree, fanout: int
 ) -> tuple[list[int | None], list[int]]:
@@ -152,13 +158,10 @@ def _by_blocks(
         shared = 0
         while shared < len(path) and tree.brought_by[path[shared]] < number:
             shared += 1
-        while shared and tree.fanout[path[shared - 1]] >= fanout:
-            shared -= 1
+        preamble = _preamble(path, tree, fanout)
         parent: int | None = None
         trimmed: int | None = None
-        for node in reversed(path[:shared]):
-            if tree.fanout[node] >= fanout:
-                break
+        for node in reversed(path[preamble:shared]):
             for earlier in reversed(ends_at.get(node, [])):
                 before = requests[earlier]
                 if before.prompt_length + before.output_length < hashed.prompt_length:
@@ -169,7 +172,8 @@ def _by_blocks(
             if parent is not None:
                 break
         parents.append(trimmed if parent is None else parent)
-        conversations.append(conversations[tree.brought_by[path[shared - 1]]] if shared else number)
+        own = shared <= preamble
+        conversations.append(number if own else conversations[tree.brought_by[path[shared - 1]]])
         full = hashed.prompt_length // tree.block_tokens
         if full:
             ends_at.setdefault(path[full - 1], []).append(number)

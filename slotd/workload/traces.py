@@ -15,45 +15,29 @@ last block has an id makes no difference.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+from slotd.workload.fields import (
+    Fields,
+    TraceError,
+    fields_of,
+    seconds,
+    shown,
+    unreadable,
+    whole,
+)
 from slotd.workload.hashed import HashedRequest, traffic_from_hashes
 from slotd.workload.traffic import Traffic
 
+ENCODING: Final = "utf-8-sig"
+"""A byte order mark, as some editors write it, is not part of a file's first line."""
 MOONCAKE_BLOCK: Final = 512
 BAILIAN_BLOCK: Final = 16
 
 
-class TraceError(ValueError):
-    """A trace that cannot be read; the message is one line that names file, line and field."""
-
-
-def _number(row: Mapping[str, object], name: str, where: str) -> float:
-    value = row.get(name)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e15:
-        raise TraceError(f"{where}: {name} is {_shown(row, name)}, and must be a number >= 0")
-    return float(value)
-
-
-def _count(row: Mapping[str, object], name: str, where: str, least: int) -> int:
-    value = row.get(name)
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 1 << 31:
-        raise TraceError(
-            f"{where}: {name} is {_shown(row, name)}, and must be a whole number >= {least}"
-        )
-    return value
-
-
-def _shown(row: Mapping[str, object], name: str) -> str:
-    return repr(row[name])[:40] if name in row else "missing"
-
-
-def _blocks(
-    row: Mapping[str, object], where: str, tokens: int, size: int, least: int
-) -> tuple[int, ...]:
+def _blocks(row: Fields, where: str, tokens: int, size: int, least: int) -> tuple[int, ...]:
     value = row.get("hash_ids")
     if not isinstance(value, list) or any(type(block) is not int for block in value):
         raise TraceError(f"{where}: hash_ids is no list of whole numbers")
@@ -65,25 +49,18 @@ def _blocks(
     return tuple(value)
 
 
-def _name(row: Mapping[str, object], name: str, where: str) -> int | str | None:
+def _name(row: Fields, name: str, where: str) -> int | str | None:
     value = row.get(name)
     if isinstance(value, bool) or not isinstance(value, (int, str)):
-        raise TraceError(f"{where}: {name} is {_shown(row, name)}, and must be a chat's number")
+        raise TraceError(f"{where}: {name} is {shown(row, name)}, and must be a chat's number")
     return None if value == -1 else value
 
 
-def _rows(lines: Iterable[str], name: str) -> Iterator[tuple[str, Mapping[str, object]]]:
+def _rows(lines: Iterable[str], name: str) -> Iterator[tuple[str, Fields]]:
     for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        where = f"{name}, line {number}"
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise TraceError(f"{where}: not JSON ({error})") from error
-        if not isinstance(row, dict):
-            raise TraceError(f"{where}: not a JSON object")
-        yield where, row
+        if line.strip():
+            where = f"{name}, line {number}"
+            yield where, fields_of(line, where)
 
 
 def mooncake(lines: Iterable[str], name: str = "trace") -> Traffic:
@@ -95,11 +72,11 @@ def mooncake(lines: Iterable[str], name: str = "trace") -> Traffic:
 
     def requests() -> Iterator[HashedRequest]:
         for where, row in _rows(lines, name):
-            tokens = _count(row, "input_length", where, 1)
+            tokens = whole(row, "input_length", where, 1)
             yield HashedRequest(
-                arrival=_number(row, "timestamp", where) / 1000,
+                arrival=seconds(row, "timestamp", where, a_second=1000),
                 prompt_length=tokens,
-                output_length=_count(row, "output_length", where, 1),
+                output_length=whole(row, "output_length", where, 1),
                 blocks=_blocks(row, where, tokens, MOONCAKE_BLOCK, -(-tokens // MOONCAKE_BLOCK)),
             )
 
@@ -115,14 +92,14 @@ def bailian(lines: Iterable[str], name: str = "trace") -> Traffic:
 
     def requests() -> Iterator[HashedRequest]:
         for where, row in _rows(lines, name):
-            tokens = _count(row, "input_length", where, 1)
+            tokens = whole(row, "input_length", where, 1)
             kind = row.get("type", "text")
             if not isinstance(kind, str):
-                raise TraceError(f"{where}: type is {_shown(row, 'type')}, and must be a text")
+                raise TraceError(f"{where}: type is {shown(row, 'type')}, and must be a text")
             yield HashedRequest(
-                arrival=_number(row, "timestamp", where),
+                arrival=seconds(row, "timestamp", where),
                 prompt_length=tokens,
-                output_length=_count(row, "output_length", where, 1),
+                output_length=whole(row, "output_length", where, 1),
                 blocks=_blocks(row, where, tokens, BAILIAN_BLOCK, tokens // BAILIAN_BLOCK),
                 kind=kind,
                 chat=_name(row, "chat_id", where),
@@ -135,14 +112,22 @@ def bailian(lines: Iterable[str], name: str = "trace") -> Traffic:
 def trace_format(first_line: str) -> str:
     """Tell `"bailian"`, `"record"` or `"mooncake"`, by the first line of a file."""
     try:
-        row = json.loads(first_line)
-    except ValueError:
-        row = None
-    if isinstance(row, dict) and "chat_id" in row:
+        row = fields_of(first_line, "")
+    except TraceError:
+        return "mooncake"
+    if "chat_id" in row or "parent_chat_id" in row:
         return "bailian"
-    if isinstance(row, dict) and "slotd_record" in row:
-        return "record"
-    return "mooncake"
+    return "record" if "slotd_record" in row else "mooncake"
+
+
+def first_line(path: Path) -> str:
+    """Return the first line of a file that is not blank; an empty one when there is none.
+
+    Raises:
+        OSError, UnicodeDecodeError: the file cannot be opened, or is no text.
+    """
+    with path.open(encoding=ENCODING) as file:
+        return next((line for line in file if line.strip()), "")
 
 
 def read_trace(path: Path) -> Traffic:
@@ -152,11 +137,11 @@ def read_trace(path: Path) -> Traffic:
         TraceError: the file cannot be opened, is empty, or has a malformed line.
     """
     try:
-        with path.open(encoding="utf-8") as file:
-            first = file.readline()
-            if not first:
-                raise TraceError(f"{path}: the file is empty")
-            file.seek(0)
-            return (bailian if trace_format(first) == "bailian" else mooncake)(file, path.name)
+        first = first_line(path)
+        if not first:
+            raise TraceError(f"{path}: there is no request in it")
+        read = bailian if trace_format(first) == "bailian" else mooncake
+        with path.open(encoding=ENCODING) as file:
+            return read(file, path.name)
     except (OSError, UnicodeDecodeError) as error:
-        raise TraceError(f"{path}: cannot be read ({error})") from error
+        raise unreadable(path, error) from None

@@ -189,10 +189,10 @@ def test_what_was_learned_replaces_nothing_else(what: str, tmp_path: Path) -> No
 
 def test_a_full_record_moves_nothing_away_either(tmp_path: Path) -> None:
     path, in_its_way = tmp_path / "record", tmp_path / "record.1"
-    RecordFiles(path, None).close()
+    RecordFiles(path).close()
     in_its_way.mkdir()
-    with pytest.raises(OSError, match="directory"):
-        RecordFiles(path, None)
+    with pytest.raises(OSError, match="something else of that name"):
+        RecordFiles(path)
     assert path.is_file()
     assert in_its_way.is_dir()
 
@@ -200,5 +200,5 @@ def test_a_full_record_moves_nothing_away_either(tmp_path: Path) -> None:
 def test_a_record_that_was_cut_off_in_its_first_line_is_one(tmp_path: Path) -> None:
     path = tmp_path / "record"
     path.write_bytes(MARK[:5])
-    RecordFiles(path, None).close()
+    RecordFiles(path).close()
     assert (tmp_path / "record.1").read_bytes() == MARK[:5]

@@ -1,5 +1,8 @@
+import errno
+from collections.abc import Iterable
 from pathlib import Path
 
+from slotd.core.events import Event
 from slotd.core.settings import SidecarSettings
 from slotd.core.sidecar import Sidecar
 from slotd.record.files import RecordFiles
@@ -49,7 +52,27 @@ def test_a_record_that_fails_ends_and_says_so() -> None:
 
 
 def test_the_sink_writes_what_it_was_given(tmp_path: Path) -> None:
-    sink = RecordSink(RecordFiles(tmp_path / "r", None), lambda event: None)
+    sink = RecordSink(RecordFiles(tmp_path / "r"), lambda event: None)
     sink.put([Entry(1, 0.0, "GEN", 10, 3, None, (b"12345678",))])
     sink.close()
     assert len(read_record(tmp_path / "r").requests) == 1
+
+
+def test_a_disk_that_is_full_is_told_once_with_the_files_name(tmp_path: Path) -> None:
+    class Full(RecordFiles):
+        def write(self, entries: Iterable[Entry]) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        def close(self) -> None:
+            super().close()
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    told: list[Event] = []
+    sink = RecordSink(Full(tmp_path / "r"), told.append)
+    for _ in range(3):
+        sink.put([])
+    sink.close()
+    assert [event.fields["message"] for event in told] == [
+        f"{tmp_path / 'r'}: the record cannot be written: No space left on device"
+    ]
+    assert sink.dropped == 2

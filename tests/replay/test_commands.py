@@ -5,6 +5,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from slotd.cli.replay import replay_command
+from slotd.cli.replay_options import engine
 from slotd.cli.top import top
 from slotd.cli.tune import report_of, tune_command
 from slotd.cli.workload import workload
@@ -78,12 +79,46 @@ def test_replay_prints_a_table_and_draws(day: Path, tmp_path: Path) -> None:
         (["agents:x"], "seed is a whole number"),
         (["agents", "--slots", "5", "--groups", "2"], "must divide"),
         (["agents", "--thin", "0"], "0"),
+        (["agents", "--slots", "100000", "--groups", "1"], "is not in the range"),
+        (["agents", "--plot", "x"], "--plot x: cannot be written: its ending"),
+        (["agents", "--plot", "x.foo"], "--plot x.foo: cannot be written: its ending"),
+        (["agents", "--plot", "/nowhere/x.png"], "/nowhere/x.png: cannot be written: there is no"),
     ],
 )
 def test_what_cannot_be_replayed_is_said_in_one_line(arguments: list[str], says: str) -> None:
     result = run(replay_command, *arguments)
     assert result.exit_code == 2
     assert says in result.output
+
+
+def test_what_does_not_fit_the_engine_is_left_out_and_said(tmp_path: Path) -> None:
+    path = tmp_path / "long.jsonl"
+    rows = [(0, 300_000, range(586)), (1000, 600, range(600, 602))]
+    path.write_text(
+        "".join(
+            json.dumps(
+                {
+                    "timestamp": at,
+                    "input_length": length,
+                    "output_length": 5,
+                    "hash_ids": list(blocks),
+                }
+            )
+            + "\n"
+            for at, length, blocks in rows
+        )
+    )
+    result = run(replay_command, str(path), "--json", "--policy", "retention")
+    assert result.exit_code == 0, result.output
+    assert "1 of 2 requests left out: too long for the engine's context of 270,000" in result.stderr
+    assert json.loads(result.stdout)["prompt_tokens"] == 600
+
+
+def test_a_batch_gets_as_much_faster_as_one_request_does() -> None:
+    slow, fast = (engine(6, 3, 2668, rate, 13.2).timing for rate in (67.0, 134.0))
+    assert slow == SimOptions().timing
+    for rows in (1, 6):
+        assert fast.window_seconds(rows) == pytest.approx(slow.window_seconds(rows) / 2)
 
 
 def test_an_interval_is_students() -> None:

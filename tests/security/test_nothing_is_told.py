@@ -150,7 +150,7 @@ def test_no_event_record_status_or_learning_holds_any(
     status: JsonValue = status_object(standing(), snapshot, Latency(), memory)
     assert tells(status) == []
     assert tells(attrs.asdict(snapshot)) == []
-    writer = LineWriter.begin("label", None)
+    writer = LineWriter.begin("label")
     for entry in entries:
         assert tells(attrs.asdict(attrs.evolve(entry, blocks=()))) == []
         assert len(writer.line(entry).splitlines()) == 1

@@ -1,12 +1,14 @@
+import gzip
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from slotd.workload.fields import TraceError
 from slotd.workload.hashed import HashedRequest, traffic_from_hashes
 from slotd.workload.prompt import Prompt
-from slotd.workload.traces import TraceError, bailian, mooncake, read_trace
+from slotd.workload.traces import bailian, mooncake, read_trace
 from slotd.workload.traffic import RequestSpec, Traffic, between, thin
 from tests.paths import SHARED
 
@@ -67,6 +69,20 @@ def test_two_requests_that_share_only_a_preamble_are_two_conversations() -> None
     assert all(request.after is None for request in traffic.requests)
     shared = traffic.requests[0].prompt.shared(traffic.requests[1].prompt)
     assert shared == 512
+
+
+def test_all_of_a_long_preamble_makes_no_conversation() -> None:
+    system = tuple(f"system {place}" for place in range(6))
+    requests = [
+        HashedRequest(
+            float(chat), 448 + 64 * turn, 5, (*system, *(f"{chat} {at}" for at in range(1 + turn)))
+        )
+        for turn in range(2)
+        for chat in range(10)
+    ]
+    traffic = traffic_from_hashes("t", requests, 64, preamble_fanout=8)
+    assert len(traffic.conversations) == 10
+    assert sum(request.after is not None for request in traffic.requests) == 10
 
 
 def test_a_prompt_too_short_to_hold_the_reply_continues_but_does_not_hold_it() -> None:
@@ -130,6 +146,11 @@ def test_last_turns_and_ends_come_into_the_traffic() -> None:
         (row(0, 600, -1, 1, 2), "line 2: output_length is -1"),
         ('{"timestamp": "x", "input_length": 5}', "line 2: timestamp is 'x'"),
         ('{"timestamp": 0, "input_length": 5, "output_length": 1}', "line 2: hash_ids"),
+        ("[" * 100_000, "line 2: not JSON (nested too deep)"),
+        ("9" * 5_000, "line 2: not JSON"),
+        (row(0, 600, 1 << 31, 1, 2), "line 2: output_length is 2147483648"),
+        (row(0, 600, 5, 1, 2).replace(": 0", ": NaN", 1), "line 2: timestamp is nan"),
+        (row(0, 600, 5, 1, 2).replace(": 0", ": Infinity", 1), "line 2: timestamp is inf"),
     ],
 )
 def test_a_malformed_line_is_named_with_its_field(line: str, says: str) -> None:
@@ -137,6 +158,34 @@ def test_a_malformed_line_is_named_with_its_field(line: str, says: str) -> None:
         mooncake([TURNS[0], line], "t.jsonl")
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+BAILIAN = (
+    '{"chat_id": 1, "parent_chat_id": -1, "timestamp": 0, "type": "text", "turn": 1,'
+    ' "input_length": 40, "output_length": 4, "hash_ids": [1, 2, 3]}\n'
+)
+
+
+@pytest.mark.parametrize("before", ["", "\n\n", "\ufeff"])
+def test_a_format_is_told_by_the_first_line_that_is_not_blank(before: str, tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    path.write_text(before + BAILIAN, encoding="utf-8")
+    (request,) = read_trace(path).requests
+    assert request.kind == "text"
+
+
+def test_a_line_without_its_chat_is_not_taken_for_the_other_format(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    path.write_text(BAILIAN.replace('"chat_id": 1, ', ""))
+    with pytest.raises(TraceError, match="chat_id is missing"):
+        read_trace(path)
+
+
+def test_a_compressed_file_is_said_to_be_none(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl.gz"
+    path.write_bytes(gzip.compress(BAILIAN.encode()))
+    with pytest.raises(TraceError, match="has to be unpacked first"):
+        read_trace(path)
 
 
 def test_a_file_that_is_not_there_is_an_error_of_one_line(tmp_path: Path) -> None:
