@@ -96,11 +96,9 @@ def traffic_named(name: str, options: SimOptions) -> Traffic:
     traffic = fitting(whole, options)
     left_out = len(whole.requests) - len(traffic.requests)
     if left_out:
-        longest = f"the engine's context of {options.context:,} tokens"
-        click.echo(
-            f"slotd: {name}: {left_out} of {len(whole.requests)} requests left out: too long for {longest}",
-            err=True,
-        )
+        why = f"too long for the engine's context of {options.context:,} tokens"
+        said = f"{left_out} of {len(whole.requests)} requests left out: {why}"
+        click.echo(f"slotd: {name}: {said}", err=True)
     if not traffic.requests:
         raise click.UsageError(f"{name}: there is no request in it")
     return traffic

@@ -15,7 +15,7 @@ from slotd.policy.decide import Decision
 from slotd.policy.match import match
 from slotd.policy.park import Park, destinations, kept, older, something_to_park
 from slotd.policy.place import Chosen, Placement, place_by
-from slotd.policy.table import SlotRow, Table, blank, order
+from slotd.policy.table import SlotRow, Table, blank, holds_history, order
 
 LLAMA_SIMILARITY: Final = 0.1
 """llama.cpp's default for --slot-prompt-similarity."""
@@ -102,9 +102,10 @@ def _continued(table: Table, rows: list[SlotRow]) -> SlotRow | None:
 
 
 def _oldest(table: Table, rows: list[SlotRow]) -> SlotRow | None:
+    """Return an empty slot, else the least recently used: a superseded copy counts by its use."""
     return min(
         rows,
-        key=lambda row: (not blank(table, row), -row.age, order(table, row)),
+        key=lambda row: (holds_history(table, row), -row.age, order(table, row)),
         default=None,
     )
 
@@ -112,5 +113,5 @@ def _oldest(table: Table, rows: list[SlotRow]) -> SlotRow | None:
 def _similar(
     table: Table, rows: list[SlotRow], share: Callable[[SlotRow], float]
 ) -> SlotRow | None:
-    found = [row for row in rows if row.valid and row.tokens and share(row) > LLAMA_SIMILARITY]
+    found = [row for row in rows if holds_history(table, row) and share(row) > LLAMA_SIMILARITY]
     return min(found, key=lambda row: (-share(row), order(table, row)), default=None)
