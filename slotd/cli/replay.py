@@ -75,6 +75,11 @@ def replay_command(
     serve-groups  the serve process with pipelined groups
     lru, llama.cpp, value, retention (the default policy), adaptive
     clairvoyant   knows the future: a greedy bound
+
+    The table has prompt tokens in all and reused, those read again though an earlier history held
+    them - because a slot with it was given to something else (replaced), the main session's was
+    lost (never parked), or its end is no longer in the prompt (rewritten) -, the seconds to the
+    first token, and how often slots were chosen and parks made for which reason.
     """  # noqa: D301 - the backspace itself is what keeps click from joining the lines
     if plot is not None:
         _drawing(plot, partial(check_plot, plot))

@@ -16,6 +16,10 @@ from rich.table import Table as RichTable
 from slotd.replay.drive import Run
 from slotd.replay.outcome import Outcome
 
+PICTURE_ENDINGS: Final = (".png", ".svg", ".pdf", ".jpg")
+"""Of the picture files matplotlib can write, those that need nothing else installed."""
+_HEADROOM: Final = 1.4
+"""How much taller than its bars a plot is: its legend covers none of them."""
 _PARTS: Final = 24
 """Bars over the time of a traffic."""
 
@@ -36,7 +40,7 @@ def table_of(outcomes: Sequence[Outcome], title: str) -> RichTable:
         "replaced",
         "never parked",
         "rewritten",
-        "wait mean",
+        "first token: mean",
         "p50",
         "p95",
     ):
@@ -74,11 +78,11 @@ def check_plot(file: Path) -> None:
         ValueError: the file's ending is no image format.
         OSError: there is no such folder.
     """
-    from matplotlib.backend_bases import FigureCanvasBase
+    import matplotlib as mpl
 
-    known = sorted(FigureCanvasBase.get_supported_filetypes())
-    if file.suffix.removeprefix(".").lower() not in known:
-        raise ValueError(f"its ending has to be one of {', '.join(known)}")
+    mpl.use("Agg")
+    if file.suffix.lower() not in PICTURE_ENDINGS:
+        raise ValueError(f"its ending has to be one of {', '.join(PICTURE_ENDINGS)}")
     if not file.parent.is_dir():
         raise OSError(errno.ENOENT, "there is no such folder")
 
@@ -111,6 +115,7 @@ def plot(runs: Sequence[Run], outcomes: Sequence[Outcome], title: str, file: Pat
     bars.set_xticks(places, names, rotation=25, ha="right")
     bars.set_ylabel("thousand tokens")
     bars.set_title(title)
+    bars.set_ylim(0, _HEADROOM * (bottom.max(initial=0.0) or 1.0))
     bars.legend(fontsize="small")
     end = max((row.arrival for run in runs for row in run.rows), default=1.0) or 1.0
     edges = np.linspace(0, end, _PARTS + 1)

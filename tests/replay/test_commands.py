@@ -81,6 +81,7 @@ def test_replay_prints_a_table_and_draws(day: Path, tmp_path: Path) -> None:
         (["agents", "--thin", "0"], "0"),
         (["agents", "--slots", "100000", "--groups", "1"], "is not in the range"),
         (["agents", "--plot", "x"], "--plot x: cannot be written: its ending"),
+        (["agents", "--plot", "x.pgf"], "--plot x.pgf: cannot be written: its ending"),
         (["agents", "--plot", "x.foo"], "--plot x.foo: cannot be written: its ending"),
         (["agents", "--plot", "/nowhere/x.png"], "/nowhere/x.png: cannot be written: there is no"),
     ],
@@ -89,6 +90,12 @@ def test_what_cannot_be_replayed_is_said_in_one_line(arguments: list[str], says:
     result = run(replay_command, *arguments)
     assert result.exit_code == 2
     assert says in result.output
+
+
+def test_the_help_has_the_policies_on_lines_of_their_own() -> None:
+    result = run(replay_command, "--help")
+    assert "\n  serve         the serve process's own table\n" in result.output
+    assert "\\b" not in result.output
 
 
 def test_what_does_not_fit_the_engine_is_left_out_and_said(tmp_path: Path) -> None:
