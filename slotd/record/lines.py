@@ -5,9 +5,9 @@ one label can be compared; the salt itself is never written. Times count from `b
 since 1970 (0 in generated traffic), so that the files of several starts follow each other.
 
 A request: `n` (its number), `at` (s; when its first line came, so without what it waited for that
-in the serve process), `verb`, `prompt` and `out` (tokens), `turn` (tokens before
-the prompt's last turn token, or null), `like` (`[n, blocks]`: it begins with so many blocks of
-request n of this file, or null), `blocks` (base64 of the other blocks' hashes, 8 bytes each),
+in the serve process), `verb`, `prompt` and `out` (tokens), `turn` (tokens before the prompt's last
+turn token, or null), `like` (`[n, blocks]`: it begins with so many blocks of request n of this
+file, or null), `blocks` (base64 of the other blocks' hashes, 8 bytes each),
 `queue`, `first`, `end` (seconds from `at` to the begin of its read, its first token, its end; null:
 none), `slot`, `client_slot` (null: solo), `reused` (tokens), `finish`, `legs`.
 

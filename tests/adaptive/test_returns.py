@@ -106,6 +106,7 @@ def test_a_model_outlives_a_restart() -> None:
         dump(ReturnModel()).replace('"cells":[', '"cells":[' + "[" * 100_000),
         dump(learned()).replace('"cells":[[', '"cells":[[9,'),
         dump(learned()).replace('"cells":[[', '"cells":[["x",'),
+        dump(learned()).replace('"cells":', '"cells":' + "[" * 100_000),
     ],
 )
 def test_a_model_that_cannot_be_is_not_loaded(text: str) -> None:
