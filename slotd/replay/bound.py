@@ -48,7 +48,7 @@ def intervals(traffic: Traffic, run: Run) -> list[Interval]:
     rows = {row.request: row for row in run.rows}
     tokens: dict[int, int] = {}
     start: dict[int, float] = {}
-    for number, later in enumerate(uses(traffic, every_checkpoint=True)):
+    for number, later in enumerate(uses(traffic, every_checkpoint=True, most=None)):
         before = rows.get(number)
         if before is None:
             continue

@@ -30,6 +30,10 @@ from slotd.workload.traffic import RequestSpec, Traffic
 
 _SOON: Final = 1.0
 """A next use that is due counts as so many seconds away."""
+MOST_LATER: Final = 128
+"""Later requests of its conversation that a history is held against: twice what any conversation of
+the public trace or of a generated day has in all. Of a longer one, who comes after these goes on
+from something newer, and to hold all against all would take hours."""
 
 
 @frozen
@@ -49,20 +53,24 @@ class Use:
         return held if self.shared >= held else self.checkpoint
 
 
-def uses(traffic: Traffic, *, every_checkpoint: bool = False) -> list[list[Use]]:
+def uses(
+    traffic: Traffic, *, every_checkpoint: bool = False, most: int | None = MOST_LATER
+) -> list[list[Use]]:
     """For every request, the later ones of its conversation that can resume from its history.
 
-    `every_checkpoint`: also from the periodic checkpoints that only the main session has of it.
+    Args:
+        traffic: the requests.
+        every_checkpoint: also from the periodic checkpoints that only the main session has of it.
+        most: how many of the later ones are looked at (None: all).
     """
     members: dict[int, list[int]] = defaultdict(list)
     for number, request in enumerate(traffic.requests):
         members[request.conversation].append(number)
     found: list[list[Use]] = [[] for _ in traffic.requests]
     for numbers in members.values():
-        for place, number in enumerate(numbers):
-            found[number] = _uses_of(
-                traffic.requests, number, numbers[place + 1 :], every_checkpoint
-            )
+        for place, number in enumerate(numbers, 1):
+            later = numbers[place : None if most is None else place + most]
+            found[number] = _uses_of(traffic.requests, number, later, every_checkpoint)
     return found
 
 

@@ -3,7 +3,7 @@ import pytest
 from attrs import evolve
 
 from slotd.policy.story import Story
-from slotd.replay.clairvoyant import Clairvoyant, Future, uses
+from slotd.replay.clairvoyant import MOST_LATER, Clairvoyant, Future, uses
 from slotd.replay.drive import Run, replay
 from slotd.replay.outcome import earlier_uses, outcome
 from slotd.replay.policies import POLICIES
@@ -138,6 +138,14 @@ def test_the_clairvoyant_policy_keeps_what_comes_back_and_not_what_is_longest() 
     most = sum(request.prompt_length + request.output_length - 1 for request in coming[:-1])
     assert 0.98 * most <= reused(knows) <= most
     assert isinstance(Clairvoyant(Future(mixed)), Clairvoyant)
+
+
+def test_a_history_is_held_against_the_next_requests_and_not_against_all_of_a_long_day() -> None:
+    turns = MOST_LATER + 40
+    long = traffic(*chain(1, turns, 3000, 5.0))
+    later, all_later = uses(long), uses(long, most=None)
+    assert [len(found) for found in all_later] == list(range(turns - 1, -1, -1))
+    assert later == [found[:MOST_LATER] for found in all_later]
 
 
 def test_what_is_read_again_is_put_down_to_its_cause() -> None:
