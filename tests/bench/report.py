@@ -15,7 +15,7 @@ import math
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from statistics import fmean
@@ -43,6 +43,8 @@ PLOTS = "plots"
 
 LOADS = (0.01, 0.02, 0.03)
 """Shares of the public trace's conversations that one engine can serve."""
+SOME = 2
+"""Runs of a load at the least: of one, nobody knows what is noise."""
 FIRST_SEED = 1
 FIRST_DAY = 11
 OTHER_DAYS = range(1001, 1009)
@@ -324,37 +326,26 @@ def goals(found: Sequence[Measured]) -> Iterable[str]:
     yield ""
 
 
-def positive(text: str) -> int:
-    """Read a whole number of 1 or more.
+def at_least(least: int) -> Callable[[str], int]:
+    """Return what reads a whole number of no less, and raises ValueError at anything else."""
 
-    Raises:
-        ValueError: it is none.
-    """
-    if (number := int(text)) < 1:
-        raise ValueError(text)
-    return number
+    def whole_number(text: str) -> int:
+        if (number := int(text)) < least:
+            raise ValueError(text)
+        return number
 
-
-def several(text: str) -> int:
-    """Read a whole number of 2 or more: of one run, nobody knows what is noise.
-
-    Raises:
-        ValueError: it is none.
-    """
-    if (number := int(text)) < 2:
-        raise ValueError(text)
-    return number
+    return whole_number
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and write the report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--thinnings", type=several, default=12)
-    parser.add_argument("--days", type=several, default=4)
+    parser.add_argument("--thinnings", type=at_least(SOME), default=12)
+    parser.add_argument("--days", type=at_least(SOME), default=4)
     parser.add_argument(
-        "--baselines", type=positive, default=3, help="how many of each run baselines"
+        "--baselines", type=at_least(1), default=3, help="how many of each run baselines"
     )
-    parser.add_argument("--jobs", type=positive, default=2)
+    parser.add_argument("--jobs", type=at_least(1), default=2)
     parser.add_argument("--to", type=Path, default=HERE, help="the folder it is written into")
     chosen = parser.parse_args(arguments)
     chosen.to.mkdir(parents=True, exist_ok=True)
