@@ -217,20 +217,23 @@ def test_a_request_that_moves_to_a_slot_is_one_entry() -> None:
     assert found.reused == 0
 
 
+CANCELLED = told(
+    "solo_done",
+    request=1,
+    reused=0,
+    read=100,
+    generated=3,
+    finish="cancel",
+    prompt_ms=800,
+    ms=900,
+)
+"""What is told of a request whose client went away."""
+
+
 def test_a_cancelled_request_is_recorded_once_it_cannot_go_on() -> None:
     recorder = RequestRecorder(SALT)
     recorder.sent(1, "GEN", tokens(1, 100), None, 0.0)
-    done = told(
-        "solo_done",
-        request=1,
-        reused=0,
-        read=100,
-        generated=3,
-        finish="cancel",
-        prompt_ms=800,
-        ms=900,
-    )
-    assert recorder.told([done], 1.0) == []
+    assert recorder.told([CANCELLED], 1.0) == []
     assert recorder.told([], 1.0 + HELD_S) == []
     (found,) = recorder.told([], 1.1 + HELD_S)
     assert (found.out, found.finish, found.end) == (3, "cancel", 1.0)
@@ -240,17 +243,7 @@ def test_what_is_held_back_is_handed_out_at_the_end() -> None:
     recorder = RequestRecorder(SALT)
     for number in (1, 2):
         recorder.sent(number, "GEN", tokens(number, 100), None, 0.0)
-    done = told(
-        "solo_done",
-        request=1,
-        reused=0,
-        read=100,
-        generated=3,
-        finish="cancel",
-        prompt_ms=800,
-        ms=900,
-    )
-    recorder.told([done], 1.0)
+    recorder.told([CANCELLED], 1.0)
     assert [found.number for found in recorder.close()] == [1]
 
 
