@@ -43,7 +43,6 @@ def write_learned(path: Path, model: ReturnModel) -> None:
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
         file.write(dump(model) + "\n")
         file.flush()
-        os.fsync(
-            descriptor
-        )  # a machine that loses power may keep the new name and lose what it holds
+        # A machine that loses power may keep the new name and lose what it holds.
+        os.fsync(descriptor)
     fresh.replace(path)
