@@ -101,14 +101,15 @@ class Keeper:
         except OSError as error:
             model, lost = ReturnModel(), f"{path}: {error.strerror}; learning begins anew"
         self._model = model
-        self._write_learned()
-        if lost and not self._learned_fails:  # else why it cannot be had has been told
-            self._tell("learned", lost)
-        self._writer = Thread(target=self._keep_writing, name="learned", daemon=True)
+        # All writing is the thread's: a disk may take its time, and lines may be on their way.
+        self._writer = Thread(target=self._keep_writing, args=(lost,), name="learned", daemon=True)
         self._writer.start()
         return model
 
-    def _keep_writing(self) -> None:
+    def _keep_writing(self, lost: str) -> None:
+        self._write_learned()
+        if lost and not self._learned_fails:  # else why it cannot be had has been told
+            self._tell("learned", lost)
         while not self._closing.wait(KEEP_EVERY_S):
             self._write_learned()
 

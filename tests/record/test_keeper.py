@@ -140,12 +140,11 @@ def test_a_first_or_empty_file_of_what_is_learned_is_no_error(tmp_path: Path) ->
         assert events == []
 
 
-def test_a_file_that_cannot_be_written_costs_one_event_at_once(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_costs_one_event(tmp_path: Path) -> None:
     events: list[Event] = []
     keeper = keeper_of(events, SLOTD_LEARNED_FILE=str(tmp_path / "none" / "learned"))
     keeper.sidecar(SidecarSettings(policy_name="adaptive"))
-    assert [event.name for event in events] == ["error"]
-    keeper.close()
+    keeper.close()  # which tries once more
     assert [event.name for event in events] == ["error"]
 
 
