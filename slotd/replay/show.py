@@ -99,7 +99,7 @@ def plot(runs: Sequence[Run], outcomes: Sequence[Outcome], title: str, file: Pat
     mpl.use("Agg")
     from matplotlib import pyplot
 
-    figure, (bars, lines) = pyplot.subplots(1, 2, figsize=(13, 4.5))
+    figure, (bars, lines) = pyplot.subplots(1, 2, figsize=(14, 4.5))
     names = [found.policy for found in outcomes]
     places = np.arange(len(names))
     bottom = np.zeros(len(names))
@@ -128,7 +128,7 @@ def plot(runs: Sequence[Run], outcomes: Sequence[Outcome], title: str, file: Pat
     lines.set_xlabel("hours")
     lines.set_ylabel("share of the prompt tokens reused")
     lines.set_ylim(0, 1)
-    lines.legend(fontsize="small")
+    lines.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))  # beside the lines
     figure.tight_layout()
     figure.savefig(file, metadata={"Software": None} if file.suffix == ".png" else None)
     pyplot.close(figure)
