@@ -125,9 +125,11 @@ class Life:
         await self._ended.wait()
 
     def stop_client(self) -> None:
-        """Read no more of the client."""
+        """Read no more of the client, and look again at what it is given still."""
         if self.outlet.client is not None:
             self.outlet.client.source.stop()
+        if self._heard is not None:
+            self._heard.set()
 
     # -- clients -----------------------------------------------------------------------------------
 

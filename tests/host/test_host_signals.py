@@ -65,6 +65,21 @@ def test_asked_to_end_while_the_model_loads_it_does_not_wait_for_that(tmp_path: 
         assert client.wait(HANGS_AFTER) == 128 + 15
 
 
+@pytest.mark.parametrize("last", [b"", b"GEN 5 1,2,3\n"])
+def test_nor_when_its_client_has_said_its_last_already(tmp_path: Path, last: bytes) -> None:
+    engine, _ = held_up(tmp_path, engine_command())
+    patient = ("--set", f"host.drain_s={2 * HANGS_AFTER}")
+    with hosted(tmp_path, engine, *patient) as host, host.client() as client:
+        host.told("client_attached")
+        assert client.stdin is not None
+        client.stdin.write(last)
+        client.stdin.close()
+        host.told("stream_closed")
+        host.process.terminate()
+        assert host.process.wait(HANGS_AFTER) == 0
+        assert client.wait(HANGS_AFTER) == 128 + 15
+
+
 def test_asked_to_end_between_engines_it_just_ends(tmp_path: Path) -> None:
     with hosted(tmp_path, engine_command()) as host:
         with host.client() as client:
