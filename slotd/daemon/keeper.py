@@ -32,6 +32,8 @@ from slotd.record.tap import RecordingSidecar
 
 KEEP_EVERY_S: Final = 300.0
 """Seconds between two writings of what was learned."""
+CLOSE_S: Final = 5.0
+"""Seconds the last writing is waited for: a disk that hangs does not keep slotd from ending."""
 
 
 class Keeper:
@@ -80,8 +82,7 @@ class Keeper:
             self._sink.close()
         self._closing.set()
         if self._writer is not None:
-            self._writer.join()
-            self._write_learned()
+            self._writer.join(CLOSE_S)
 
     def _open_record(self, path: str | None) -> RecordSink | None:
         if path is None:
@@ -112,6 +113,7 @@ class Keeper:
             self._tell("learned", lost)
         while not self._closing.wait(KEEP_EVERY_S):
             self._write_learned()
+        self._write_learned()
 
     def _write_learned(self) -> None:
         if self._learned is None or self._model is None:

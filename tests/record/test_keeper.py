@@ -1,5 +1,7 @@
 import os
 from pathlib import Path
+from threading import Event as Flag
+from threading import Thread
 
 import pytest
 
@@ -16,6 +18,7 @@ from slotd.record.files import RecordFiles
 from slotd.record.lines import MARK, Entry
 from slotd.record.reader import read_record
 from slotd.record.tap import RecordingSidecar
+from tests.daemon.processes import HANGS_AFTER
 
 INFO = b"INFO batch_slots=2 slot_cache=1\nREADY 1000 stop\n"
 
@@ -146,6 +149,29 @@ def test_a_file_that_cannot_be_written_costs_one_event(tmp_path: Path) -> None:
     keeper.sidecar(SidecarSettings(policy_name="adaptive"))
     keeper.close()  # which tries once more
     assert [event.name for event in events] == ["error"]
+
+
+def test_a_disk_that_hangs_does_not_keep_slotd_from_ending(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hangs, writing = Flag(), Flag()
+
+    def hang(path: Path, model: ReturnModel) -> None:
+        writing.set()
+        hangs.wait()
+
+    monkeypatch.setattr("slotd.daemon.keeper.write_learned", hang)
+    monkeypatch.setattr("slotd.daemon.keeper.CLOSE_S", 0.01)
+    keeper = keeper_of([], SLOTD_LEARNED_FILE=str(tmp_path / "learned"))
+    keeper.sidecar(SidecarSettings(policy_name="adaptive"))
+    assert writing.wait(HANGS_AFTER)
+    closing = Thread(target=keeper.close)
+    closing.start()
+    try:
+        closing.join(HANGS_AFTER)
+        assert not closing.is_alive()
+    finally:
+        hangs.set()
 
 
 def other_things(tmp_path: Path) -> dict[str, tuple[Path, str]]:
