@@ -227,10 +227,12 @@ def _lock_directory(path: str) -> int | None:
     while True:
         try:
             fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             if time.monotonic() > until:
                 return directory
             time.sleep(_LOOK_S)
+        except OSError:  # a file system without such locks
+            return directory
         else:
             return directory
 

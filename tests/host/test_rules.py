@@ -1,5 +1,6 @@
 """The small rules of host mode, without processes."""
 
+import errno
 import math
 import select
 import socket
@@ -260,3 +261,19 @@ def test_of_many_that_find_a_left_over_socket_one_has_it(tmp_path: Path) -> None
             with socket.socket(socket.AF_UNIX) as client:
                 client.connect(path)
             door.close()
+
+
+def test_a_file_system_without_locks_holds_up_no_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cannot(descriptor: int, operation: int) -> None:
+        raise OSError(errno.EBADF, "as one on a network says")
+
+    def waits(seconds: float) -> None:
+        pytest.fail("it waits for a lock nobody has")
+
+    monkeypatch.setattr("slotd.daemon.doors.fcntl.flock", cannot)
+    monkeypatch.setattr("slotd.daemon.doors.time.sleep", waits)
+    door = open_door(str(tmp_path / "engine.sock"), "host.socket")
+    assert Path(door.path).is_socket()
+    door.close()
