@@ -32,18 +32,16 @@ def shim(directory: str, engine: str, name: str | None, force: bool) -> None:
     """Write an executable into DIR that starts slotd in front of an engine.
 
     A serve process that starts it in the engine's place, with the same arguments, has the engine
-    with slotd in front. The engine's BUILD.json, when it has one, is copied beside it.
+    with slotd in front. The engine's BUILD.json, when it has one, is copied beside it; run this
+    again when the engine has been replaced.
     """
     real = _engine(Path(engine).absolute())
     target = _directory(Path(directory).absolute()) / _plain_name(
         real.name if name is None else name
     )
-    build, copy = real.parent / BUILD_FILE, target.parent / BUILD_FILE
     _refuse_to_overwrite(target, real, force)
-    if build.is_file() and not _same_file(build, copy):
-        content = _read(build)
-        _refuse_to_replace_build(copy, build, content, renewed=_is_shim(target) or force)
-        _write(copy, content, 0o644)
+    if not _same_file(real.parent, target.parent):
+        _copy_build(real.parent / BUILD_FILE, target.parent / BUILD_FILE, _is_shim(target) or force)
     _write(target, script(real, sys.executable), 0o755)
     click.echo(f'"exe": {json.dumps(str(target))}')
 
@@ -109,10 +107,24 @@ def _refuse_to_overwrite(target: Path, engine: Path, force: bool) -> None:
         raise Refusal(f"{target}: is there and is no shim: give --force to write over it")
 
 
-def _refuse_to_replace_build(copy: Path, build: Path, content: bytes, renewed: bool) -> None:
-    """Refuse to write over somebody else's; one beside a shim was that shim's."""
-    if os.path.lexists(copy) and not renewed and _holds_other(copy, content):
-        raise Refusal(f"{copy}: is there and differs from {build}: give --force to write over it")
+def _copy_build(build: Path, copy: Path, renewed: bool) -> None:
+    """Have beside the shim what is beside the engine, be that nothing.
+
+    Somebody else's file is refused, unless one beside a shim that is `renewed` was that shim's.
+    """
+    there = os.path.lexists(copy)
+    if build.is_file():
+        content = _read(build)
+        if there and not renewed and _holds_other(copy, content):
+            raise Refusal(
+                f"{copy}: is there and differs from {build}: give --force to write over it"
+            )
+        if not _same_file(build, copy):
+            _write(copy, content, 0o644)
+    elif there:
+        if not renewed:
+            raise Refusal(f"{copy}: is there and the engine has none: give --force to remove it")
+        _remove(copy)
 
 
 def _holds_other(path: Path, content: bytes) -> bool:
@@ -147,6 +159,13 @@ def _read(path: Path) -> bytes:
     except OSError as error:
         why = error.strerror
     raise Refusal(f"{path}: cannot be read: {why}: make it one that can, or move it away")
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink()
+    except OSError as error:
+        raise Refusal(f"{path}: cannot be removed: {error.strerror}: give another DIR") from None
 
 
 def _write(path: Path, content: bytes, mode: int) -> None:

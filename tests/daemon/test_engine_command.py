@@ -127,6 +127,35 @@ def test_a_shim_is_renewed_with_its_build_file(engine: Path, tmp_path: Path) -> 
     assert (shims / "BUILD.json").read_text() == "2"
 
 
+def test_no_version_is_left_beside_a_shim_whose_engine_says_none(
+    engine: Path, tmp_path: Path
+) -> None:
+    build, shims = engine.parent / "BUILD.json", tmp_path / "shims"
+    build.write_text("1")
+    make(shims, "--engine", engine)
+    build.unlink()
+    make(shims, "--engine", engine)
+    assert [path.name for path in shims.iterdir()] == [engine.name]
+    (shims / "BUILD.json").write_text("theirs")
+    said = refusal(shims, "--engine", engine, "--name", "other")
+    assert "BUILD.json: is there and the engine has none: give --force" in said
+    assert (shims / "BUILD.json").read_text() == "theirs"
+    make(shims, "--engine", engine, "--name", "other", "--force")
+    assert not (shims / "BUILD.json").exists()
+
+
+@pytest.mark.parametrize("is_file", [True, False])
+def test_a_shim_beside_its_engine_leaves_the_build_file_alone(engine: Path, is_file: bool) -> None:
+    build = engine.parent / "BUILD.json"
+    if is_file:
+        build.write_text("1")
+    else:
+        build.symlink_to("nowhere")
+    for _ in range(2):
+        make(engine.parent, "--engine", engine, "--name", "placed")
+    assert build.is_symlink() or build.read_text() == "1"
+
+
 @pytest.mark.parametrize("force", [[], ["--force"]])
 def test_the_engine_itself_is_never_written_over(
     engine: Path, tmp_path: Path, force: list[str]
