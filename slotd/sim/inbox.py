@@ -4,10 +4,14 @@ Lives here: the queue of lines and frames, the STOP flag beside it, and which li
 takes out of the queue. Must not live here: what any other line does.
 """
 
+import sys
 from collections import deque
 
 from protocol.fields import content, integer, split_verb
 from protocol.reader import Frame, LineReader, RawItem, raw_of
+
+_LONGEST = sys.maxsize // 2
+"""Bytes of a line: the engine has no bound of its own, and answers each line once."""
 
 
 class Inbox:
@@ -15,7 +19,7 @@ class Inbox:
 
     def __init__(self, frames: bool, honours_stop: bool) -> None:
         """``frames``: a build with grammar frames; ``honours_stop``: whether STOP does anything."""
-        self._reader = LineReader(frames=frames)
+        self._reader = LineReader(frames, _LONGEST)
         self._honours_stop = honours_stop
         self._waiting: deque[bytes | Frame] = deque()
         self.stop = False

@@ -1,5 +1,6 @@
 from attrs import evolve
 
+from protocol.reader import MAX_LINE
 from tests.sim.test_caches import run
 from tests.sim.transcript import BATCH, SMALL, engine_with, holds_main, play
 
@@ -82,3 +83,19 @@ def test_frame_is_just_lines_to_a_build_that_does_not() -> None:
     assert step.output.startswith(b"ERR ")
     assert engine.step() is None
     assert engine.ended
+
+
+def test_a_line_of_any_length_is_one_line_with_one_answer() -> None:
+    engine = engine_with(BATCH)
+    play(
+        engine,
+        f"""
+        >> GEN 1 {"7," * (MAX_LINE // 2 + 5)}7
+        << ERR prompt of ...
+        >> GEN 1 1,2
+        << RESUME 0
+        << PP 1 2 0 0.0
+        << T 101
+        << DONE 1 2 ...
+        """,
+    )
