@@ -123,7 +123,8 @@ class Keeper:
             self._learned_fails = False
         except OSError as error:
             if not self._learned_fails:
-                self._tell("learned", f"{self._learned}: cannot be written: {error.strerror}")
+                path = error.filename or self._learned
+                self._tell("learned", f"{path}: cannot be written: {error.strerror}")
             self._learned_fails = True
 
     def _tell(self, where: str, message: str) -> None:

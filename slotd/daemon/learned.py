@@ -34,11 +34,14 @@ def write_learned(path: Path, model: ReturnModel) -> None:
     """Replace the file by what the policy knows now; a crash leaves the old or the new one whole.
 
     Raises:
-        OSError: the file cannot be written, or is something else's.
+        OSError: the file cannot be written, or it or the one it is written to first is something
+            else's.
     """
     refuse_theirs(path, MARK)
     fresh = path.with_name(path.name + ".new")
-    fresh.unlink(missing_ok=True)  # what lies there may be somebody's link to elsewhere
+    if not fresh.is_symlink():
+        refuse_theirs(fresh, MARK)
+    fresh.unlink(missing_ok=True)  # one a crash left, or somebody's link to elsewhere
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
         file.write(dump(model) + "\n")

@@ -212,6 +212,24 @@ def test_what_was_learned_replaces_nothing_else(what: str, tmp_path: Path) -> No
     assert (tmp_path / "text").read_text() == "important\n"
 
 
+def test_nor_what_lies_beside_it_under_the_name_it_is_written_to_first(tmp_path: Path) -> None:
+    path, beside = tmp_path / "learned", tmp_path / "learned.new"
+    beside.write_text("important\n")
+    events: list[Event] = []
+    keeper = keeper_of(events, SLOTD_LEARNED_FILE=str(path))
+    keeper.sidecar(SidecarSettings(policy_name="adaptive"))
+    keeper.close()
+    assert [event.fields["message"] for event in events] == [
+        f"{beside}: cannot be written: there is something else of that name"
+    ]
+    assert beside.read_text() == "important\n"
+    beside.write_bytes(BROKEN["torn"])
+    write_learned(path, ReturnModel())
+    beside.symlink_to(tmp_path / "elsewhere")
+    write_learned(path, ReturnModel())
+    assert [left.name for left in tmp_path.iterdir()] == ["learned"]
+
+
 def test_a_full_record_moves_nothing_away_either(tmp_path: Path) -> None:
     path, in_its_way = tmp_path / "record", tmp_path / "record.1"
     files = RecordFiles(path)
