@@ -72,7 +72,7 @@ class Sources:
         for setting in (*self._from_file(), *self._from_environment(), *self._from_command_line()):
             settings[setting.option.name] = setting
         configuration = Configuration(settings)
-        _check_paths(configuration)
+        _check_paths(configuration, self._file()[1])
         return configuration
 
     def find(self, option: Option[T]) -> T:
@@ -98,8 +98,7 @@ class Sources:
         self, read: Callable[[str], dict[Option[Value], Value]]
     ) -> tuple[str, dict[Option[Value], Value]]:
         """Return the file's path and what is read of it: nothing where none is named or there."""
-        named = (self.environment.get(FILE_VARIABLE) or None) if self.file is None else self.file
-        path = self.default_file if named is None else named
+        named, path = self._file()
         try:
             return path, read(path)
         except FileNotFoundError:
@@ -109,6 +108,11 @@ class Sources:
             raise ConfigurationError(
                 f"{path}: no such configuration file: give {named_by} one that exists"
             ) from None
+
+    def _file(self) -> tuple[str | None, str]:
+        """Return the file that is named, if one is, and the one to be read."""
+        named = (self.environment.get(FILE_VARIABLE) or None) if self.file is None else self.file
+        return named, self.default_file if named is None else named
 
     def _from_environment(self) -> list[Setting]:
         given = []
@@ -135,17 +139,17 @@ class Sources:
         return given
 
 
-def _check_paths(configuration: Configuration) -> None:
+def _check_paths(configuration: Configuration, file: str) -> None:
     """Refuse one path for two purposes, whose writers would be in each other's way."""
-    taken: dict[str, Option[str | None]] = {}
+    taken = {os.path.realpath(file): "the configuration file"}
     for option in OWN_PATHS:
         path = configuration[option]
         if path is None or path == os.devnull:
             continue
-        other = taken.setdefault(os.path.realpath(path), option)
-        if other is not option:
+        other = taken.setdefault(os.path.realpath(path), option.name)
+        if other != option.name:
             raise ConfigurationError(
-                f"{option.name} and {other.name} are both {path!r}: give each a path of its own"
+                f"{option.name} and {other} are both {path!r}: give each a path of its own"
             )
 
 

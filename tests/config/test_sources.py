@@ -231,6 +231,9 @@ def test_one_path_for_two_purposes_is_refused(tmp_path: Path) -> None:
         f"log.file and record.file are both '{tmp_path}/also/new': give each a path of its own"
     )
     load(("record.file", f"{tmp_path}/new"), ("log.file", f"{tmp_path}/other"))
+    file = write(tmp_path, f"[log]\nfile = '{tmp_path}/slotd.toml'\n")
+    with pytest.raises(ConfigurationError, match=r"log\.file and the configuration file are both"):
+        load(file=file)
 
 
 def test_an_unknown_setting_on_the_command_line_is_refused() -> None:
