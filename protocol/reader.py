@@ -178,7 +178,6 @@ class LineReader:
 
     def _release(self, last: bytes) -> bytes:
         """Return everything held and ``last``; nothing is held after it."""
-        self._held += last
-        joined = bytes(self._held)
+        joined = b"".join((self._held, last))
         self._held.clear()
         return joined
