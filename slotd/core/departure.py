@@ -52,13 +52,13 @@ class Departure:
 
     def begin(self, now: float) -> list[bytes]:
         """Take note that the client has gone; return what to write at once."""
-        drain = self._drain = Drain(self._model, self._may_stop)
+        drain = Drain(self._model, self._may_stop)
         orders = refused_line(self._model, self._inside_line, self._after_frame)
         self._since, self._inside_line, self._after_frame = now, False, False
         if drain.over:
             drain.settle()
-            self._drain = None
             return orders
+        self._drain = drain
         self._model.tell(
             "drain",
             "info",

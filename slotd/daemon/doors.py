@@ -136,25 +136,27 @@ def open_door(path: str, setting: str) -> Door:
 
     One that is left of a process that has ended is replaced. Raises ConfigurationError.
     """
-    # The lock ends with its descriptor.
     lock = _lock_directory(path)
+    try:
+        _remove_left_over(path, setting)
+        return Door(path, _listen(path, setting), own=True)
+    finally:
+        if lock is not None:
+            os.close(lock)  # with which it ends
+
+
+def _listen(path: str, setting: str) -> socket.socket:
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o777 & ~MODE)
     try:
-        _remove_left_over(path, setting)
         listening.bind(path)
         listening.listen(_BACKLOG)
     except OSError as error:
         listening.close()
         raise _refusal(path, setting, error.strerror or str(error)) from None
-    except ConfigurationError:
-        listening.close()
-        raise
     finally:
         os.umask(before)
-        if lock is not None:
-            os.close(lock)
-    return Door(path, listening, own=True)
+    return listening
 
 
 def turn_away(passed: Iterable[socket.socket], why: str) -> None:

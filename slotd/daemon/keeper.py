@@ -71,9 +71,8 @@ class Keeper:
         if name != ADAPTIVE:
             return decider_named(name)
         if self._model is None:
-            self._model = (
-                ReturnModel() if self._learned is None else self._begin_with(self._learned)
-            )
+            path = self._learned
+            self._model = ReturnModel() if path is None else self._begin_with(path)
         return AdaptiveDecider(self._model)
 
     def close(self) -> None:
@@ -101,30 +100,28 @@ class Keeper:
             model = read_learned(path) or ReturnModel()
         except OSError as error:
             model, lost = ReturnModel(), f"{path}: {error.strerror}; learning begins anew"
-        self._model = model
         # All writing is the thread's: a disk may take its time, and lines may be on their way.
-        self._writer = Thread(target=self._keep_writing, args=(lost,), name="learned", daemon=True)
+        writing = (path, model, lost)
+        self._writer = Thread(target=self._keep_writing, args=writing, name="learned", daemon=True)
         self._writer.start()
         return model
 
-    def _keep_writing(self, lost: str) -> None:
-        self._write_learned()
+    def _keep_writing(self, path: Path, model: ReturnModel, lost: str) -> None:
+        self._write_learned(path, model)
         if lost and not self._learned_fails:  # else why it cannot be had has been told
             self._tell("learned", lost)
         while not self._closing.wait(KEEP_EVERY_S):
-            self._write_learned()
-        self._write_learned()
+            self._write_learned(path, model)
+        self._write_learned(path, model)
 
-    def _write_learned(self) -> None:
-        if self._learned is None or self._model is None:
-            return
+    def _write_learned(self, path: Path, model: ReturnModel) -> None:
         try:
-            write_learned(self._learned, self._model)
+            write_learned(path, model)
             self._learned_fails = False
         except OSError as error:
             if not self._learned_fails:
-                path = error.filename or self._learned
-                self._tell("learned", f"{path}: cannot be written: {error.strerror}")
+                where = error.filename or path
+                self._tell("learned", f"{where}: cannot be written: {error.strerror}")
             self._learned_fails = True
 
     def _tell(self, where: str, message: str) -> None:

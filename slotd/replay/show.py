@@ -78,9 +78,8 @@ def check_plot(file: Path) -> None:
         ValueError: the file's ending is no image format.
         OSError: there is no such folder.
     """
-    import matplotlib as mpl
+    import matplotlib as mpl  # noqa: F401 - whether it is there is the question
 
-    mpl.use("Agg")
     if file.suffix.lower() not in PICTURE_ENDINGS:
         raise ValueError(f"its ending has to be one of {', '.join(PICTURE_ENDINGS)}")
     if not file.parent.is_dir():

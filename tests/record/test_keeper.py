@@ -109,6 +109,15 @@ def test_a_policy_that_was_off_begins_to_watch_anew() -> None:
     keeper.close()
 
 
+def told_of_learning_in(path: Path) -> list[Event]:
+    """Let the adaptive policy keep what it learns in a file, and end: that tries to write twice."""
+    events: list[Event] = []
+    keeper = keeper_of(events, SLOTD_LEARNED_FILE=str(path))
+    keeper.sidecar(SidecarSettings(policy_name="adaptive"))
+    keeper.close()
+    return events
+
+
 BROKEN = {
     "torn": dump(ReturnModel()).encode()[:40],
     "garbage": b'{"slotd_adaptive":\xff\x00',
@@ -123,10 +132,7 @@ def test_what_was_learned_and_is_not_understood_is_told_and_begun_anew(
 ) -> None:
     path = tmp_path / "learned"
     path.write_bytes(BROKEN[what])
-    events: list[Event] = []
-    keeper = keeper_of(events, SLOTD_LEARNED_FILE=str(path))
-    keeper.sidecar(SidecarSettings(policy_name="adaptive"))
-    keeper.close()
+    events = told_of_learning_in(path)
     assert [event.fields["message"] for event in events] == [
         f"{path}: what it holds is not understood; learning begins anew"
     ]
@@ -136,18 +142,11 @@ def test_what_was_learned_and_is_not_understood_is_told_and_begun_anew(
 def test_a_first_or_empty_file_of_what_is_learned_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     for name in ("none", "empty"):
-        events: list[Event] = []
-        keeper = keeper_of(events, SLOTD_LEARNED_FILE=str(tmp_path / name))
-        keeper.sidecar(SidecarSettings(policy_name="adaptive"))
-        keeper.close()
-        assert events == []
+        assert told_of_learning_in(tmp_path / name) == []
 
 
 def test_a_file_that_cannot_be_written_costs_one_event(tmp_path: Path) -> None:
-    events: list[Event] = []
-    keeper = keeper_of(events, SLOTD_LEARNED_FILE=str(tmp_path / "none" / "learned"))
-    keeper.sidecar(SidecarSettings(policy_name="adaptive"))
-    keeper.close()  # which tries once more
+    events = told_of_learning_in(tmp_path / "none" / "learned")
     assert [event.name for event in events] == ["error"]
 
 
@@ -203,10 +202,7 @@ def test_a_record_moves_nothing_away_that_is_no_record(what: str, tmp_path: Path
 @pytest.mark.parametrize("what", ["directory", "text", "pipe"])
 def test_what_was_learned_replaces_nothing_else(what: str, tmp_path: Path) -> None:
     path, _ = other_things(tmp_path)[what]
-    events: list[Event] = []
-    keeper = keeper_of(events, SLOTD_LEARNED_FILE=str(path))
-    keeper.sidecar(SidecarSettings(policy_name="adaptive"))
-    keeper.close()
+    events = told_of_learning_in(path)
     assert [event.fields["where"] for event in events] == ["learned"]
     assert sorted(left.name for left in tmp_path.iterdir()) == ["directory", "pipe", "text"]
     assert (tmp_path / "text").read_text() == "important\n"
@@ -215,10 +211,7 @@ def test_what_was_learned_replaces_nothing_else(what: str, tmp_path: Path) -> No
 def test_nor_what_lies_beside_it_under_the_name_it_is_written_to_first(tmp_path: Path) -> None:
     path, beside = tmp_path / "learned", tmp_path / "learned.new"
     beside.write_text("important\n")
-    events: list[Event] = []
-    keeper = keeper_of(events, SLOTD_LEARNED_FILE=str(path))
-    keeper.sidecar(SidecarSettings(policy_name="adaptive"))
-    keeper.close()
+    events = told_of_learning_in(path)
     assert [event.fields["message"] for event in events] == [
         f"{beside}: cannot be written: there is something else of that name"
     ]

@@ -139,20 +139,15 @@ def told(name: str, **fields: object) -> Event:
     return Event(name, "info", fields)  # type: ignore[arg-type]  # the tests' values are JSON
 
 
+def solo_done(**fields: object) -> Event:
+    return told("solo_done", request=1, prompt_ms=800, **fields)
+
+
 def test_a_solo_request_is_recorded_with_its_times() -> None:
     recorder = RequestRecorder(SALT, begin=100.0)
     recorder.sent(1, "GEN", tokens(1, 300), None, 110.0)
     assert recorder.told([told("place", request=1, slot=None, client_slot=None)], 110.0) == []
-    done = told(
-        "solo_done",
-        request=1,
-        reused=64,
-        read=236,
-        generated=9,
-        finish="length",
-        prompt_ms=800,
-        ms=2000,
-    )
+    done = solo_done(reused=64, read=236, generated=9, finish="length", ms=2000)
     (found,) = recorder.told([done], 113.0)
     assert (found.at, found.queue, found.end) == (10.0, 1.0, 3.0)
     assert (found.prompt, found.out, found.reused, found.finish) == (300, 9, 64, "length")
@@ -162,7 +157,7 @@ def test_a_solo_requests_first_token_came_when_its_read_ended() -> None:
     recorder = RequestRecorder(SALT)
     recorder.sent(1, "GEN", tokens(1, 300), None, 0.0)
     fields = {"reused": 64, "read": 236, "generated": 9, "finish": "stop"}
-    done = told("solo_done", request=1, prompt_ms=800, ms=2000, **fields)
+    done = solo_done(ms=2000, **fields)
     (found,) = recorder.told([done], 3.0)
     assert (found.queue, found.end) == (1.0, 3.0)
     assert found.first == pytest.approx(1.8)
@@ -195,16 +190,7 @@ def test_a_request_that_moves_to_a_slot_is_one_entry() -> None:
     recorder = RequestRecorder(SALT)
     prompt = tokens(1, 300)
     recorder.sent(1, "GEN", prompt, None, 0.0)
-    done = told(
-        "solo_done",
-        request=1,
-        reused=0,
-        read=300,
-        generated=9,
-        finish="cancel",
-        prompt_ms=800,
-        ms=900,
-    )
+    done = solo_done(reused=0, read=300, generated=9, finish="cancel", ms=900)
     assert recorder.told([done], 1.0) == []
     recorder.sent(2, "BGEN", np.concatenate([prompt, tokens(2, 9)]), None, 1.1)
     admitted = told("admitted", request=2, prompt=309, reused=308, read=1, ms=50, goes_on=True)
@@ -217,16 +203,7 @@ def test_a_request_that_moves_to_a_slot_is_one_entry() -> None:
     assert found.reused == 0
 
 
-CANCELLED = told(
-    "solo_done",
-    request=1,
-    reused=0,
-    read=100,
-    generated=3,
-    finish="cancel",
-    prompt_ms=800,
-    ms=900,
-)
+CANCELLED = solo_done(reused=0, read=100, generated=3, finish="cancel", ms=900)
 """What is told of a request whose client went away."""
 
 

@@ -109,6 +109,9 @@ def _prior_factors() -> Floats:
     return shape
 
 
+_PRIOR_FACTORS: Final = _prior_factors()
+
+
 def _others(axes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(axis for axis in range(5) if axis not in axes)
 
@@ -144,8 +147,7 @@ class ReturnModel:
 
     def fit(self) -> None:
         """Fit the hazards to the counts (the module's docstring says how)."""
-        shape = _prior_factors()
-        returns, expected_of = self.returns, self.seconds * shape
+        returns, expected_of = self.returns, self.seconds * _PRIOR_FACTORS
         imagined = np.full(_SHAPE[4], BASE_WEIGHT / _SHAPE[4])
         by_age = returns.sum(axis=(0, 1, 2, 3)) + imagined
         base = by_age / (expected_of.sum(axis=(0, 1, 2, 3)) + imagined / _PRIOR)
@@ -164,7 +166,7 @@ class ReturnModel:
                 factors[at] = (seen + FACTOR_WEIGHT) / (expected + FACTOR_WEIGHT)
             expected = (expected_of * product()).sum(axis=(0, 1, 2, 3)) / base
             base = by_age / (expected + imagined / _PRIOR)
-        self._rates = product() * shape
+        self._rates = product() * _PRIOR_FACTORS
 
     def hazards(self, kind: Kind) -> Floats:
         """Return the hazard in each age class, returns a second, shape (len(AGES) - 1,)."""

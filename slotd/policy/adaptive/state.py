@@ -19,10 +19,8 @@ MARK = b'{"slotd_adaptive":'
 
 def dump(model: ReturnModel) -> str:
     """Write a model as one line of JSON: the place and the counts of every cell that has any."""
-    counts, watched = (
-        model.returns.copy(),
-        model.seconds.copy(),
-    )  # another thread may go on counting
+    # Copies: another thread may go on counting.
+    counts, watched = model.returns.copy(), model.seconds.copy()
     cells = [
         [*map(int, place), round(float(counts[place]), 4), round(float(seconds), 1)]
         for place, seconds in np.ndenumerate(watched)
